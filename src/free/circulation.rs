@@ -1,0 +1,304 @@
+//! What a deferred call may touch: boxes, stacks and magazines, no slots and no payloads.
+//!
+//! An object of its own, counted apart from the slots: a deferred call owns a reference to it and
+//! may run after the store is gone, on any thread; it then pushes a box that nobody reads.
+
+use std::ptr::{self, NonNull};
+
+use crossbeam_utils::CachePadded;
+
+use super::batch::{Boxes, Owned};
+use super::magazine::{Claimed, Magazine, Tally};
+use super::treiber::TaggedStack;
+use crate::segment::{Index, OutOfMemory};
+use crate::sync::{AtomicPtr, AtomicU32, Counter, Ordering};
+
+/// One shard's traffic. It holds no slots: any shard may hold any slot's index.
+#[derive(Debug)]
+pub(crate) struct Shard {
+    /// Batches whose grace period is over.
+    ripe: CachePadded<TaggedStack>,
+    /// Dead slots that had no magazine at hand, linked through the slots: an index plus one.
+    dead: CachePadded<AtomicU32>,
+    magazines: AtomicPtr<Magazine>,
+    /// What threads without a magazine count.
+    pub(crate) tally: Tally,
+}
+
+/// The boxes of a store, and the stacks that they travel on.
+#[derive(Debug)]
+pub(crate) struct Circulation {
+    boxes: Boxes,
+    empties: CachePadded<TaggedStack>,
+    /// Batches of None slots that `reclaim` has drained.
+    depot: CachePadded<TaggedStack>,
+    shards: Box<[AtomicPtr<Shard>]>,
+    handed_over: CachePadded<Counter>,
+    ripened: CachePadded<Counter>,
+    bytes: Counter,
+}
+
+// SAFETY: what the raw pointers lead to is shared by the rules of `Magazine` (a claim) and
+// `Batch` (one owner), and freed by the drop of the circulation alone (invariant 5).
+unsafe impl Send for Circulation {}
+// SAFETY: as above.
+unsafe impl Sync for Circulation {}
+
+impl Circulation {
+    /// `shards` is a power of two; each is made on first use.
+    pub(crate) fn new(shards: usize) -> Circulation {
+        debug_assert!(shards.is_power_of_two());
+        Circulation {
+            boxes: Boxes::new(),
+            empties: CachePadded::new(TaggedStack::new()),
+            depot: CachePadded::new(TaggedStack::new()),
+            shards: (0..shards).map(|_| AtomicPtr::new(ptr::null_mut())).collect(),
+            handed_over: CachePadded::new(Counter::new(0)),
+            ripened: CachePadded::new(Counter::new(0)),
+            bytes: Counter::new(0),
+        }
+    }
+
+    pub(crate) fn shard_count(&self) -> usize {
+        self.shards.len()
+    }
+
+    /// Memory of boxes, shards and magazines.
+    pub(crate) fn bytes(&self) -> usize {
+        let fixed = size_of::<Circulation>() + size_of_val(&*self.shards);
+        fixed + self.boxes.bytes() + self.bytes.get() as usize
+    }
+
+    /// Batches that wait for their grace period.
+    pub(crate) fn in_limbo(&self) -> u64 {
+        let ripened = self.ripened.get();
+        self.handed_over.get().saturating_sub(ripened)
+    }
+
+    /// Batches whose grace period ended since the store was made.
+    pub(crate) fn ripened(&self) -> u64 {
+        self.ripened.get()
+    }
+
+    /// Counts a batch that goes into limbo.
+    pub(crate) fn count_hand_over(&self) {
+        self.handed_over.add_shared(1);
+    }
+
+    /// What a deferred call does after the grace period, and all that it does.
+    pub(crate) fn ripen(&self, batch: Owned, shard: usize) {
+        match self.shard(shard) {
+            Some(shard) => shard.ripe.push(batch),
+            None => self.depot.push(batch),
+        }
+        self.ripened.add_shared(1);
+    }
+
+    /// A batch of slots that may be used: from the shard's own stack, the depot, or a neighbour.
+    pub(crate) fn take_ripe(&self, home: usize) -> Option<Owned> {
+        self.take_ripe_of(home)
+            .or_else(|| self.take_drained())
+            .or_else(|| (1..self.shards.len()).find_map(|step| self.take_ripe_of(home + step)))
+    }
+
+    /// A batch of one shard's ripe stack.
+    pub(crate) fn take_ripe_of(&self, shard: usize) -> Option<Owned> {
+        let ripe = &self.shard(shard & (self.shards.len() - 1))?.ripe;
+        if ripe.looks_empty() { None } else { ripe.pop(&self.boxes) }
+    }
+
+    /// Whether a ripe stack had something on it a moment ago: a hint.
+    pub(crate) fn has_ripe(&self) -> bool {
+        (0..self.shards.len())
+            .any(|number| self.shard(number).is_some_and(|shard| !shard.ripe.looks_empty()))
+    }
+
+    /// A batch of None slots.
+    pub(crate) fn take_drained(&self) -> Option<Owned> {
+        if self.depot.looks_empty() { None } else { self.depot.pop(&self.boxes) }
+    }
+
+    /// Puts a drained batch on the depot. Rule L: it came from a ripe stack, not from here.
+    pub(crate) fn put_drained(&self, batch: Owned) {
+        self.depot.push(batch);
+    }
+
+    /// An empty box.
+    pub(crate) fn empty_box(&self) -> Result<Owned, OutOfMemory> {
+        match self.empties.pop(&self.boxes) {
+            Some(empty) => Ok(empty),
+            None => self.boxes.make(),
+        }
+    }
+
+    /// Gives an empty box back.
+    pub(crate) fn put_empty(&self, empty: Owned) {
+        debug_assert!(empty.is_empty());
+        self.empties.push(empty);
+    }
+
+    /// A shard, if it was used before.
+    #[inline]
+    pub(crate) fn shard(&self, number: usize) -> Option<&Shard> {
+        // Acquire H1: receives the shard's empty stacks; pairs with the Release H1 in
+        // `ensure_shard`.
+        let shard = self.shards[number & (self.shards.len() - 1)].load(ord!(Acquire: H1));
+        // SAFETY: a shard that exists stays until the circulation is dropped.
+        unsafe { shard.as_ref() }
+    }
+
+    /// A shard, made if this is its first use.
+    pub(crate) fn ensure_shard(&self, number: usize) -> Result<&Shard, OutOfMemory> {
+        if let Some(shard) = self.shard(number) {
+            return Ok(shard);
+        }
+        let fresh = self.boxed(Shard {
+            ripe: CachePadded::new(TaggedStack::new()),
+            dead: CachePadded::new(AtomicU32::new(0)),
+            magazines: AtomicPtr::new(ptr::null_mut()),
+            tally: Tally::new(),
+        })?;
+        let at = &self.shards[number & (self.shards.len() - 1)];
+        // Release H1: publishes the empty stacks. Relaxed on failure: `shard` loads again.
+        if at
+            .compare_exchange(ptr::null_mut(), fresh.as_ptr(), ord!(Release: H1), Ordering::Relaxed)
+            .is_err()
+        {
+            self.unboxed(fresh);
+        }
+        match self.shard(number) {
+            Some(shard) => Ok(shard),
+            None => unreachable!("a shard that exists stays"),
+        }
+    }
+
+    /// Claims a magazine, from the home outward; makes one when all are claimed.
+    pub(crate) fn claim_magazine(&self, home: usize) -> Result<Claimed<'_>, OutOfMemory> {
+        let shard = self.ensure_shard(home)?;
+        if let Some(claimed) = self.magazines_from(home).find_map(Magazine::claim) {
+            return Ok(claimed);
+        }
+        let fresh = self.boxed(Magazine::claimed())?;
+        // Relaxed: linked to, not looked into.
+        let mut first = shard.magazines.load(Ordering::Relaxed);
+        loop {
+            // SAFETY: made above, freed by the drop of the circulation alone.
+            let magazine = unsafe { fresh.as_ref() };
+            // Relaxed: the Release M2 below comes after.
+            magazine.next.store(first, Ordering::Relaxed);
+            // Release M2: publishes the magazine and its link; pairs with the Acquire M2 in
+            // `Shard::magazines`. Nothing is ever unlinked, so there is no ABA.
+            match shard.magazines.compare_exchange_weak(
+                first,
+                fresh.as_ptr(),
+                ord!(Release: M2),
+                Ordering::Relaxed,
+            ) {
+                // SAFETY: it was made claimed, by this call.
+                Ok(_) => return Ok(unsafe { Claimed::new(magazine) }),
+                Err(actual) => first = actual,
+            }
+        }
+    }
+
+    /// Every magazine, those of the home shard first.
+    pub(crate) fn magazines_from(&self, home: usize) -> impl Iterator<Item = &Magazine> {
+        (0..self.shards.len())
+            .filter_map(move |step| self.shard(home + step))
+            .flat_map(Shard::magazines)
+    }
+
+    /// Every tally: the magazines' and the shards' own.
+    pub(crate) fn tallies(&self) -> impl Iterator<Item = &Tally> {
+        let shards = (0..self.shards.len()).filter_map(|number| self.shard(number));
+        shards.flat_map(|shard| {
+            std::iter::once(&shard.tally).chain(shard.magazines().map(|magazine| &magazine.tally))
+        })
+    }
+
+    /// Allocates without aborting.
+    fn boxed<V>(&self, value: V) -> Result<NonNull<V>, OutOfMemory> {
+        let layout = std::alloc::Layout::new::<V>();
+        // SAFETY: no layout here is empty: shards and magazines have fields.
+        let memory = unsafe { std::alloc::alloc(layout) }.cast::<V>();
+        let memory = NonNull::new(memory).ok_or(OutOfMemory { bytes: layout.size() })?;
+        // SAFETY: the allocation is exclusive and has the layout.
+        unsafe { memory.write(value) };
+        self.bytes.add_shared(layout.size() as u64);
+        Ok(memory)
+    }
+
+    /// Frees what `boxed` made and nobody has seen.
+    fn unboxed<V>(&self, value: NonNull<V>) {
+        self.bytes.sub_shared(size_of::<V>() as u64);
+        // SAFETY: allocated by `boxed` with this type's layout, which is what `Box` uses.
+        drop(unsafe { Box::from_raw(value.as_ptr()) });
+    }
+}
+
+impl Shard {
+    /// The magazines of the shard, the newest first.
+    pub(crate) fn magazines(&self) -> impl Iterator<Item = &Magazine> {
+        // Acquire M2: receives the magazine and its link; pairs with the Release M2 in
+        // `claim_magazine`.
+        let mut at = self.magazines.load(ord!(Acquire: M2));
+        std::iter::from_fn(move || {
+            // SAFETY: a magazine that was published stays until the circulation is dropped.
+            let magazine = unsafe { at.as_ref() }?;
+            // Relaxed: set before the magazine was published, and never changed.
+            at = magazine.next.load(Ordering::Relaxed);
+            Some(magazine)
+        })
+    }
+
+    /// Pushes a Dead slot that the caller owns: one compare-and-swap, no pin, no allocation.
+    pub(crate) fn push_dead(&self, index: Index, link: &AtomicU32) {
+        // Relaxed: the head is only linked to.
+        let mut head = self.dead.load(Ordering::Relaxed);
+        loop {
+            // Relaxed: the Release D1 below comes after.
+            link.store(head, Ordering::Relaxed);
+            // Release D1: publishes the link, and the end of the slot's life; pairs with the
+            // Acquire D1 in `take_dead`. No ABA: the stack is only ever taken whole.
+            match self.dead.compare_exchange_weak(
+                head,
+                index.0 + 1,
+                ord!(Release: D1),
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return,
+                Err(actual) => head = actual,
+            }
+        }
+    }
+
+    /// Takes all Dead slots: the first one's index plus one, or 0.
+    pub(crate) fn take_dead(&self) -> u32 {
+        // Relaxed: a hint that saves the read-modify-write.
+        if self.dead.load(Ordering::Relaxed) == 0 {
+            return 0;
+        }
+        // Acquire D1: receives the links and the ends of the lives. The pushes below the top are
+        // read-modify-writes, so each one's release sequence goes on up to the head.
+        self.dead.swap(0, ord!(Acquire: D1))
+    }
+}
+
+impl Drop for Circulation {
+    fn drop(&mut self) {
+        for shard in &self.shards {
+            // Acquire H1: the drop comes after everything that was made.
+            let Some(shard) = NonNull::new(shard.load(ord!(Acquire: H1))) else { continue };
+            // SAFETY: the circulation goes, so nobody refers to it; `boxed` made it.
+            let shard = unsafe { Box::from_raw(shard.as_ptr()) };
+            // Acquire M2: as above.
+            let mut at = shard.magazines.load(ord!(Acquire: M2));
+            while let Some(magazine) = NonNull::new(at) {
+                // SAFETY: as above.
+                let magazine = unsafe { Box::from_raw(magazine.as_ptr()) };
+                // Relaxed: set before the magazine was published.
+                at = magazine.next.load(Ordering::Relaxed);
+            }
+        }
+    }
+}

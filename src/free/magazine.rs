@@ -1,0 +1,251 @@
+//! Magazines: what a session takes slots from and gives slots back into, without any
+//! read-modify-write. Claimed by one flag; they belong to shards, not to threads, so nothing is
+//! stranded when a thread ends and nobody waits for one that is stopped.
+
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+use super::batch::Owned;
+use crate::segment::Index;
+use crate::sync::{AtomicBool, AtomicPtr, Counter, Ordering, UnsafeCell};
+
+/// What is counted, one counter each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    Spawned,
+    Activated,
+    Cancelled,
+    Killed,
+    Revived,
+    Reaped,
+    Rejected,
+    /// A Dead slot came back: its payload is gone.
+    Renewed,
+    /// A Dead slot is taken out of use: its generations are spent.
+    Retired,
+    DropPanicked,
+    HoldTaken,
+    HoldGiven,
+}
+
+/// How many events there are.
+const EVENTS: usize = Event::HoldGiven as usize + 1;
+
+/// Counts of events, of one magazine or of one shard's foreign threads.
+#[derive(Debug)]
+pub(crate) struct Tally([Counter; EVENTS]);
+
+impl Tally {
+    pub(crate) fn new() -> Tally {
+        Tally(std::array::from_fn(|_| Counter::new(0)))
+    }
+
+    #[inline]
+    pub(crate) fn of(&self, event: Event) -> &Counter {
+        &self.0[event as usize]
+    }
+
+    /// Entities that began here and did not end here: negative where others' are ended.
+    pub(crate) fn live(&self) -> i64 {
+        let count = |event| self.of(event).get() as i64;
+        count(Event::Spawned) - count(Event::Cancelled) - count(Event::Reaped)
+    }
+}
+
+/// A batch to take from, a batch to give back into, and a spare box.
+#[derive(Debug)]
+struct Pockets {
+    take: Option<Owned>,
+    give: Option<Owned>,
+    spare: Option<Owned>,
+}
+
+/// A claimable magazine. On lines of its own: its owner writes it all the time.
+#[derive(Debug)]
+#[repr(align(128))]
+pub(crate) struct Magazine {
+    claimed: AtomicBool,
+    /// The next one of the shard; set before it is published, never changed.
+    pub(super) next: AtomicPtr<Magazine>,
+    pockets: UnsafeCell<Pockets>,
+    pub(crate) tally: Tally,
+    pub(crate) peak: Peak,
+}
+
+/// The most that was alive at once, as far as this magazine's owner can tell.
+#[derive(Debug)]
+pub(crate) struct Peak {
+    /// What is alive beyond this magazine's own tally, as of the last look.
+    others: Counter,
+    highest: Counter,
+    /// The window of statistics that `others` was looked up in.
+    window: Counter,
+}
+
+impl Peak {
+    fn new() -> Peak {
+        Peak { others: Counter::new(0), highest: Counter::new(0), window: Counter::new(u64::MAX) }
+    }
+
+    pub(crate) fn highest(&self) -> u64 {
+        self.highest.get()
+    }
+
+    pub(crate) fn window(&self) -> u64 {
+        self.window.get()
+    }
+
+    /// Begins a window: others' entities are looked up at the next claim.
+    pub(crate) fn restart(&self) {
+        self.highest.set(0);
+    }
+
+    pub(crate) fn look_up(&self, others: i64, window: u64) {
+        self.others.set(others as u64);
+        self.window.set(window);
+    }
+
+    #[inline]
+    pub(crate) fn rise(&self, own: i64) {
+        let live = own.saturating_add(self.others.get() as i64);
+        if live > self.highest.get() as i64 {
+            self.highest.set(live as u64);
+        }
+    }
+}
+
+/// What became of an index that was given back.
+#[must_use]
+#[derive(Debug)]
+pub(crate) enum Put {
+    /// It is in the magazine.
+    Kept,
+    /// It is in this batch, which is full: the caller owes it the way through limbo.
+    Full(Owned),
+    /// There is no box to put it in: the caller owes one (`supply`), or another place.
+    NoBox,
+}
+
+impl Magazine {
+    /// A magazine that its maker has claimed.
+    pub(super) fn claimed() -> Magazine {
+        Magazine {
+            claimed: AtomicBool::new(true),
+            next: AtomicPtr::new(std::ptr::null_mut()),
+            pockets: UnsafeCell::new(Pockets { take: None, give: None, spare: None }),
+            tally: Tally::new(),
+            peak: Peak::new(),
+        }
+    }
+
+    /// Claims it, if nobody has it.
+    pub(crate) fn claim(&self) -> Option<Claimed<'_>> {
+        // Relaxed: a hint that saves the read-modify-write; the swap decides.
+        if self.claimed.load(Ordering::Relaxed) {
+            return None;
+        }
+        // Acquire M1: receives the pockets of the owner before; pairs with the Release M1 in
+        // `release`.
+        if self.claimed.swap(true, ord!(Acquire: M1)) {
+            return None;
+        }
+        // SAFETY: claimed just now, by this call.
+        Some(unsafe { Claimed::new(self) })
+    }
+}
+
+/// A magazine that this thread has claimed: the way to its pockets.
+///
+/// The sessions of one thread share a claim, so it can be copied; it does not leave the thread,
+/// and is not used after it was released.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Claimed<'m> {
+    magazine: &'m Magazine,
+    _this_thread: PhantomData<*const ()>,
+}
+
+impl Deref for Claimed<'_> {
+    type Target = Magazine;
+
+    fn deref(&self) -> &Magazine {
+        self.magazine
+    }
+}
+
+impl<'m> Claimed<'m> {
+    /// # Safety
+    /// * This thread has claimed the magazine and uses the claim until it releases it, no longer.
+    #[inline]
+    pub(crate) unsafe fn new(magazine: &'m Magazine) -> Claimed<'m> {
+        Claimed { magazine, _this_thread: PhantomData }
+    }
+
+    /// Gives it up.
+    pub(crate) fn release(self) {
+        // Release M1: publishes the pockets to the next `claim`.
+        self.magazine.claimed.store(false, ord!(Release: M1));
+    }
+
+    #[inline]
+    fn pockets<R>(&self, f: impl FnOnce(&mut Pockets) -> R) -> R {
+        // SAFETY: the claim is exclusive, this thread has it, and no caller here nests or runs
+        // user code (invariant 5, 8).
+        self.magazine.pockets.with_mut(|pockets| f(unsafe { &mut *pockets }))
+    }
+
+    /// The index that `take` would give.
+    #[inline]
+    pub(crate) fn peek(&self) -> Option<Index> {
+        self.pockets(|pockets| pockets.take.as_ref().and_then(Owned::peek))
+    }
+
+    /// Takes an index out.
+    #[inline]
+    pub(crate) fn take(&self) -> Option<Index> {
+        self.pockets(|pockets| pockets.take.as_mut().and_then(Owned::pop))
+    }
+
+    /// Gives a Dead slot's index back; the batch counts as full at `limit`.
+    #[inline]
+    pub(crate) fn put(&self, index: Index, limit: usize) -> Put {
+        self.pockets(|pockets| {
+            if pockets.give.is_none() {
+                pockets.give = pockets.spare.take();
+            }
+            let Some(give) = &mut pockets.give else { return Put::NoBox };
+            if give.push(index) < limit {
+                return Put::Kept;
+            }
+            pockets.give.take().map_or(Put::Kept, Put::Full)
+        })
+    }
+
+    /// Puts a full batch in place of the one to take from; the empty box comes out if there is a
+    /// spare already.
+    pub(crate) fn load(&self, batch: Owned) -> Option<Owned> {
+        let old = self.pockets(|pockets| pockets.take.replace(batch))?;
+        debug_assert!(old.is_empty(), "nothing is lost under a new batch");
+        self.supply(old)
+    }
+
+    /// Adds a spare box; it comes out if there is one already.
+    pub(crate) fn supply(&self, spare: Owned) -> Option<Owned> {
+        self.pockets(|pockets| {
+            if pockets.spare.is_some() {
+                return Some(spare);
+            }
+            pockets.spare = Some(spare);
+            None
+        })
+    }
+
+    /// Takes the batch to take from away, unless it is empty.
+    pub(crate) fn unload(&self) -> Option<Owned> {
+        self.pockets(|pockets| pockets.take.take_if(|batch| !batch.is_empty()))
+    }
+
+    /// Takes the batch of Dead slots away, if there is one.
+    pub(crate) fn collect(&self) -> Option<Owned> {
+        self.pockets(|pockets| pockets.give.take())
+    }
+}

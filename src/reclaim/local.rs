@@ -1,0 +1,127 @@
+//! A thread's registrations: one for each store that it uses, in a list behind a one-entry cache.
+//!
+//! An entry keeps the collector and the thread's participant in it, never the slots. Entries of
+//! stores that are gone are dropped at the next registration. In the thread's last moments, when
+//! the list is gone already, an operation registers for itself.
+
+use std::cell::{Cell, RefCell};
+use std::ptr::{self, NonNull};
+use std::rc::Rc;
+
+use crossbeam_epoch::LocalHandle;
+
+use super::{Domain, Gate};
+use crate::free::Magazine;
+use crate::sync::{Arc, local, thread_ordinal};
+
+/// What a thread has of one store.
+#[derive(Debug)]
+pub(super) struct Entry {
+    store: u64,
+    gate: Arc<Gate>,
+    pub(super) participant: LocalHandle,
+    /// The shard that the thread prefers.
+    pub(super) home: usize,
+    /// Sessions of this thread that are open now; they share the magazine.
+    pub(super) sessions: Cell<u32>,
+    pub(super) magazine: Cell<Option<NonNull<Magazine>>>,
+}
+
+/// The list; it clears the cache before its entries go.
+struct List(RefCell<Vec<Rc<Entry>>>);
+
+local! {
+    /// The entry of the store that this thread used last.
+    static CACHE: Cell<*const Entry> = Cell::new(ptr::null());
+}
+
+local! {
+    /// Every entry of this thread.
+    static LIST: List = List(RefCell::new(Vec::new()));
+}
+
+impl Drop for List {
+    fn drop(&mut self) {
+        set_cache(ptr::null());
+    }
+}
+
+fn set_cache(entry: *const Entry) {
+    // A thread whose cache is gone has no use for it.
+    let _ = CACHE.try_with(|cache| cache.set(entry));
+}
+
+/// This thread's entry for a store, made if need be.
+#[inline]
+pub(super) fn entry(domain: &Domain) -> Rc<Entry> {
+    match cached(domain) {
+        Some(entry) => entry,
+        None => entry_slow(domain),
+    }
+}
+
+/// This thread's entry for a store, if it has one.
+pub(super) fn known_entry(domain: &Domain) -> Option<Rc<Entry>> {
+    cached(domain).or_else(|| LIST.try_with(|list| list.find(domain)).ok().flatten())
+}
+
+#[inline]
+fn cached(domain: &Domain) -> Option<Rc<Entry>> {
+    let cached = CACHE.try_with(Cell::get).unwrap_or(ptr::null());
+    // SAFETY: the cache points into an `Rc` of this thread's list, which clears the cache before
+    // that goes (invariant 10).
+    let entry = unsafe { cached.as_ref() }?;
+    if entry.store != domain.number {
+        return None;
+    }
+    // SAFETY: as above: the pointer is `Rc::as_ptr` of a live `Rc` of this thread.
+    unsafe { Rc::increment_strong_count(cached) };
+    // SAFETY: as above, and the count was raised for this one.
+    Some(unsafe { Rc::from_raw(cached) })
+}
+
+#[cold]
+fn entry_slow(domain: &Domain) -> Rc<Entry> {
+    LIST.try_with(|list| list.find(domain).unwrap_or_else(|| list.register(domain)))
+        .unwrap_or_else(|_| Rc::new(Entry::new(domain)))
+}
+
+impl List {
+    fn find(&self, domain: &Domain) -> Option<Rc<Entry>> {
+        let entries = self.0.borrow();
+        let entry = entries.iter().find(|entry| entry.store == domain.number)?;
+        set_cache(Rc::as_ptr(entry));
+        Some(Rc::clone(entry))
+    }
+
+    fn register(&self, domain: &Domain) -> Rc<Entry> {
+        set_cache(ptr::null());
+        let mut gone = Vec::new();
+        self.0.borrow_mut().retain(|entry| {
+            let stays = !entry.gate.closed();
+            if !stays {
+                gone.push(Rc::clone(entry));
+            }
+            stays
+        });
+        // Outside the borrow: dropping a participant may run what was deferred.
+        drop(gone);
+        let entry = Rc::new(Entry::new(domain));
+        self.0.borrow_mut().push(Rc::clone(&entry));
+        set_cache(Rc::as_ptr(&entry));
+        entry
+    }
+}
+
+impl Entry {
+    fn new(domain: &Domain) -> Entry {
+        Entry {
+            store: domain.number,
+            gate: Arc::clone(&domain.gate),
+            participant: domain.collector.register(),
+            home: thread_ordinal(),
+            sessions: Cell::new(0),
+            magazine: Cell::new(None),
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! The epochs: the only place that names `crossbeam_epoch`.
+//!
+//! A store has a collector of its own, so that a stalled reader of one store holds no other back.
+//! A thread registers with it once ([`local`]); a [`Session`] is a pin together with the magazine
+//! that the thread's sessions share. The one thing that is ever deferred is the way of a batch out
+//! of limbo ([`Session::defer_ripening`]): it moves a box, reaches no slot and runs no user code.
+//!
+//! The scheme is from K. Fraser, "Practical lock-freedom" (2004), in crossbeam's implementation.
+
+mod gate;
+mod local;
+mod session;
+
+pub(crate) use gate::Gate;
+pub(crate) use session::Session;
+
+use crossbeam_epoch::Collector;
+
+use crate::sync::{Arc, Number};
+
+/// The epochs of one store.
+#[derive(Debug)]
+pub(crate) struct Domain {
+    /// Never reused, unlike a scene id or an address.
+    number: u64,
+    collector: Collector,
+    pub(crate) gate: Arc<Gate>,
+}
+
+impl Domain {
+    pub(crate) fn new() -> Domain {
+        static NUMBERS: Number = Number::starting_at(1);
+        Domain { number: NUMBERS.next(), collector: Collector::new(), gate: Arc::new(Gate::new()) }
+    }
+}

@@ -1,0 +1,153 @@
+//! A session: a pin of one thread on one store, and the thread's claim on a magazine.
+
+use std::cell::RefCell;
+use std::ptr::NonNull;
+use std::rc::Rc;
+
+use crossbeam_epoch::Guard;
+
+use super::Domain;
+use super::local::{self, Entry};
+use crate::free::{Circulation, Claimed, Owned};
+use crate::segment::OutOfMemory;
+use crate::sync::{Arc, courtesy};
+
+/// A pin. While it lives, no payload that its thread could have seen is dropped.
+#[derive(Debug)]
+pub(crate) struct Session {
+    entry: Rc<Entry>,
+    /// `None` only within [`courtesy`](Session::courtesy).
+    guard: RefCell<Option<Guard>>,
+    /// The session of one call, which hands out no borrow: it may repin on its own.
+    own: bool,
+}
+
+impl Session {
+    /// A session that lends payloads out: it repins only when its owner says so.
+    #[inline]
+    pub(crate) fn lending(domain: &Domain) -> Session {
+        Session::open(local::entry(domain), false)
+    }
+
+    /// The session of one call.
+    #[inline]
+    pub(crate) fn own(domain: &Domain) -> Session {
+        Session::open(local::entry(domain), true)
+    }
+
+    /// The session of one call, on a thread that has used the store before.
+    pub(crate) fn own_if_known(domain: &Domain) -> Option<Session> {
+        local::known_entry(domain).map(|entry| Session::open(entry, true))
+    }
+
+    #[inline]
+    fn open(entry: Rc<Entry>, own: bool) -> Session {
+        entry.sessions.set(entry.sessions.get() + 1);
+        let guard = entry.participant.pin();
+        Session { entry, guard: RefCell::new(Some(guard)), own }
+    }
+
+    /// The shard that the thread prefers.
+    #[inline]
+    pub(crate) fn home(&self) -> usize {
+        self.entry.home
+    }
+
+    /// Whether nothing on this thread is lent out under the pin, so that a call may move it.
+    #[inline]
+    pub(crate) fn may_repin(&self) -> bool {
+        self.own && self.entry.sessions.get() == 1
+    }
+
+    /// The magazine that this thread's sessions share, claimed at its first use.
+    #[inline]
+    pub(crate) fn magazine<'c>(
+        &self,
+        circulation: &'c Circulation,
+    ) -> Result<Claimed<'c>, OutOfMemory> {
+        match self.entry.magazine.get() {
+            Some(magazine) => {
+                // SAFETY: it belongs to this store's circulation, which outlives the session.
+                let magazine = unsafe { magazine.as_ref() };
+                // SAFETY: this thread's sessions have claimed it, and this is one of them.
+                Ok(unsafe { Claimed::new(magazine) })
+            }
+            None => self.claim(circulation),
+        }
+    }
+
+    #[cold]
+    fn claim<'c>(&self, circulation: &'c Circulation) -> Result<Claimed<'c>, OutOfMemory> {
+        let claimed = circulation.claim_magazine(self.entry.home)?;
+        self.entry.magazine.set(Some(NonNull::from(&*claimed)));
+        Ok(claimed)
+    }
+
+    /// Sends a batch of Dead slots through limbo: after the grace period it is ripe.
+    pub(crate) fn defer_ripening(&self, circulation: &Arc<Circulation>, batch: Owned) {
+        circulation.count_hand_over();
+        let (circulation, home) = (Arc::clone(circulation), self.entry.home);
+        let guard = self.guard.borrow();
+        let Some(guard) = guard.as_ref() else { unreachable!("nothing is deferred unpinned") };
+        if crate::sync::planted("push without a grace period") {
+            return circulation.ripen(batch, home);
+        }
+        // SAFETY: the call owns the circulation and, by the hand-over, the batch; neither belongs
+        // to a thread, so any may run it, at any time (invariant 5, 7). Three words: no allocation.
+        unsafe { guard.defer_unchecked(move || circulation.ripen(batch, home)) };
+        // crossbeam has no other way to move a bag where others reach it.
+        guard.flush();
+    }
+
+    /// Asks the collector to advance, and moves the pin along where that is allowed.
+    pub(crate) fn advance(&self) {
+        let mut guard = self.guard.borrow_mut();
+        let Some(guard) = guard.as_mut() else { unreachable!("nothing advances unpinned") };
+        guard.flush();
+        if self.may_repin() {
+            guard.repin();
+        }
+    }
+
+    /// Leaves the processor to whoever holds the epoch, unpinned where that is allowed.
+    pub(crate) fn courtesy(&self, round: u32) {
+        if !self.may_repin() {
+            return courtesy(round);
+        }
+        *self.guard.borrow_mut() = None;
+        courtesy(round);
+        *self.guard.borrow_mut() = Some(self.entry.participant.pin());
+    }
+
+    /// Moves the pin of a long call along, where that is allowed.
+    pub(crate) fn refresh(&self) {
+        if self.may_repin() {
+            if let Some(guard) = self.guard.borrow_mut().as_mut() {
+                guard.repin();
+            }
+        }
+    }
+
+    /// Moves the pin to the current epoch: the owner has given back what it borrowed.
+    pub(crate) fn repin(&mut self) {
+        if let Some(guard) = self.guard.get_mut() {
+            guard.repin();
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let others = self.entry.sessions.get() - 1;
+        self.entry.sessions.set(others);
+        if others > 0 {
+            return;
+        }
+        if let Some(magazine) = self.entry.magazine.take() {
+            // SAFETY: it belongs to this store's circulation, which outlives the session.
+            let magazine = unsafe { magazine.as_ref() };
+            // SAFETY: this thread's sessions claimed it, and this was the last of them.
+            unsafe { Claimed::new(magazine) }.release();
+        }
+    }
+}

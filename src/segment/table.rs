@@ -1,0 +1,258 @@
+//! The table of segments: pointers that are set once, with Release, and read with Acquire.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr;
+
+use super::{DIRECTORIES, DIRECTORY_BITS, FULL_BITS, Index, Place, SMALL, place, slots_of};
+use crate::slot::Slot;
+use crate::sync::{AtomicPtr, AtomicU32, Counter, Ordering};
+
+/// An allocation that the system refused.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OutOfMemory {
+    pub(crate) bytes: usize,
+}
+
+/// Pointers to 2^10 full segments.
+struct Directory<T>([AtomicPtr<Slot<T>>; 1 << DIRECTORY_BITS]);
+
+/// Every segment of a store.
+pub(crate) struct Table<T> {
+    small: [AtomicPtr<Slot<T>>; SMALL],
+    directories: [AtomicPtr<Directory<T>>; DIRECTORIES],
+    bytes: Counter,
+}
+
+impl<T> Table<T> {
+    pub(crate) fn new() -> Table<T> {
+        Table {
+            small: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
+            directories: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
+            bytes: Counter::new(0),
+        }
+    }
+
+    /// The slot, if its segment exists. Total over every index: a guessed handle ends here.
+    #[inline]
+    pub(crate) fn slot(&self, index: Index) -> Option<&Slot<T>> {
+        let (segment, offset) = match place(index) {
+            Place::Small { segment, offset } => (self.small.get(segment)?, offset),
+            Place::Full { directory, segment, offset } => {
+                (self.directory(directory)?.0.get(segment)?, offset)
+            }
+        };
+        // Acquire G1: receives the segment's zeroed words; pairs with the Release G1 in `install`.
+        let first = segment.load(ord!(Acquire: G1));
+        if first.is_null() {
+            return None;
+        }
+        // SAFETY: `place` keeps the offset below the slots of this segment (its test walks them
+        // all), and a segment that exists stays until the table is dropped (invariant 1).
+        let slot = unsafe { first.add(offset) };
+        // SAFETY: as above; slots are shared and only changed through their cells.
+        Some(unsafe { &*slot })
+    }
+
+    /// The slot of an index that came out of a box: its segment exists.
+    #[inline]
+    pub(crate) fn known(&self, index: Index) -> &Slot<T> {
+        match self.slot(index) {
+            Some(slot) => slot,
+            None => unreachable!("fresh indices are given out after their segment exists"),
+        }
+    }
+
+    /// The link of a slot in the dead stack of a shard.
+    pub(crate) fn link(&self, index: Index) -> &AtomicU32 {
+        let here = place(index);
+        let (first, offset) = match here {
+            Place::Small { segment, offset } => (&self.small[segment], offset),
+            Place::Full { directory, segment, offset } => {
+                let Some(directory) = self.directory(directory) else {
+                    unreachable!("a dead slot's segment exists")
+                };
+                (&directory.0[segment], offset)
+            }
+        };
+        // Acquire G1: see `slot`.
+        let first = first.load(ord!(Acquire: G1));
+        // SAFETY: the links lie behind the slots in the same allocation, one for each.
+        let links = unsafe { first.byte_add(links_offset::<T>(slots_of(here))) };
+        // SAFETY: as above, and the offset is below the number of slots.
+        let link = unsafe { links.cast::<AtomicU32>().add(offset) };
+        // SAFETY: as above; links are shared and only changed as atomics.
+        unsafe { &*link }
+    }
+
+    /// Makes the segments of `first..end` where they are missing.
+    pub(crate) fn ensure(&self, first: u64, end: u64) -> Result<(), OutOfMemory> {
+        let mut index = first;
+        while index < end {
+            let here = place(Index(index as u32));
+            let offset = match here {
+                Place::Small { segment, offset } => {
+                    self.install(&self.small[segment], slots_of(here))?;
+                    offset
+                }
+                Place::Full { directory, segment, offset } => {
+                    let directory = self.ensure_directory(directory)?;
+                    self.install(&directory.0[segment], slots_of(here))?;
+                    offset
+                }
+            };
+            index += (slots_of(here) - offset) as u64;
+        }
+        Ok(())
+    }
+
+    /// Memory of the segments and directories.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.get() as usize
+    }
+
+    #[inline]
+    fn directory(&self, number: usize) -> Option<&Directory<T>> {
+        // Acquire G2: receives the directory's null pointers; pairs with the Release G2 in
+        // `ensure_directory`.
+        let directory = self.directories.get(number)?.load(ord!(Acquire: G2));
+        // SAFETY: a directory that exists stays until the table is dropped.
+        unsafe { directory.as_ref() }
+    }
+
+    fn ensure_directory(&self, number: usize) -> Result<&Directory<T>, OutOfMemory> {
+        if let Some(directory) = self.directory(number) {
+            return Ok(directory);
+        }
+        let layout = Layout::new::<Directory<T>>();
+        let fresh = allocate(layout)?.cast::<Directory<T>>();
+        #[cfg(all(loom, test))]
+        // SAFETY: the allocation is exclusive and has the directory's layout.
+        unsafe {
+            fresh.write(Directory(std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut()))));
+        }
+        // Release G2: publishes the null pointers. Relaxed on failure: `directory` reads again.
+        match self.directories[number].compare_exchange(
+            ptr::null_mut(),
+            fresh,
+            ord!(Release: G2),
+            Ordering::Relaxed,
+        ) {
+            Ok(_) => {
+                self.bytes.add_shared(layout.size() as u64);
+            }
+            // SAFETY: this thread allocated it with this layout and nobody else has seen it.
+            Err(_) => unsafe { dealloc(fresh.cast(), layout) },
+        }
+        match self.directory(number) {
+            Some(directory) => Ok(directory),
+            None => unreachable!("a directory that exists stays"),
+        }
+    }
+
+    fn install(&self, at: &AtomicPtr<Slot<T>>, slots: usize) -> Result<(), OutOfMemory> {
+        // Relaxed: only whether there is one; whoever touches the slots loads it with Acquire.
+        if !at.load(Ordering::Relaxed).is_null() {
+            return Ok(());
+        }
+        let fresh = allocate_segment::<T>(slots)?;
+        // Release G1: publishes the zeroed words to `slot`, forged handles included.
+        match at.compare_exchange(ptr::null_mut(), fresh, ord!(Release: G1), Ordering::Relaxed) {
+            Ok(_) => {
+                self.bytes.add_shared(layout::<T>(slots).size() as u64);
+            }
+            // SAFETY: this thread allocated it and nobody else has seen it.
+            Err(_) => unsafe { free_segment(fresh, slots) },
+        }
+        Ok(())
+    }
+}
+
+impl<T> Drop for Table<T> {
+    fn drop(&mut self) {
+        for (number, small) in self.small.iter().enumerate() {
+            // Acquire G1: the drop comes after every install that this store has seen.
+            let first = small.load(ord!(Acquire: G1));
+            let slots = slots_of(Place::Small { segment: number, offset: 0 });
+            // SAFETY: the table goes, so nobody refers to its segments (invariant 6).
+            unsafe { free_segment(first, slots) };
+        }
+        for directory in &self.directories {
+            // Acquire G2: see above.
+            let directory = directory.load(ord!(Acquire: G2));
+            // SAFETY: a directory that exists stays until here.
+            let Some(segments) = (unsafe { directory.as_ref() }) else { continue };
+            for segment in &segments.0 {
+                // Acquire G1: see above.
+                let first = segment.load(ord!(Acquire: G1));
+                // SAFETY: the table goes, so nobody refers to its segments (invariant 6).
+                unsafe { free_segment(first, 1 << FULL_BITS) };
+            }
+            // SAFETY: it was allocated with this layout, in `ensure_directory`; model builds drop
+            // the atomics that they constructed there.
+            unsafe { ptr::drop_in_place(directory) };
+            // SAFETY: as above, and nobody refers to it any more.
+            unsafe { dealloc(directory.cast(), Layout::new::<Directory<T>>()) };
+        }
+    }
+}
+
+/// Slots, then their links.
+const fn layout<T>(slots: usize) -> Layout {
+    let size = links_offset::<T>(slots) + slots * size_of::<AtomicU32>();
+    match Layout::from_size_align(size, align_of::<Slot<T>>()) {
+        Ok(layout) => layout,
+        Err(_) => panic!("a segment is larger than the address space"),
+    }
+}
+
+const fn links_offset<T>(slots: usize) -> usize {
+    const { assert!(align_of::<Slot<T>>() % align_of::<AtomicU32>() == 0) };
+    size_of::<Slot<T>>() * slots
+}
+
+fn allocate(layout: Layout) -> Result<*mut u8, OutOfMemory> {
+    // SAFETY: no layout here is empty: a slot has a word, a directory has pointers.
+    let memory = unsafe { alloc_zeroed(layout) };
+    if memory.is_null() { Err(OutOfMemory { bytes: layout.size() }) } else { Ok(memory) }
+}
+
+/// A segment of slots that were never used: generation 0, None, which is what zeroes say.
+fn allocate_segment<T>(slots: usize) -> Result<*mut Slot<T>, OutOfMemory> {
+    let first = allocate(layout::<T>(slots))?.cast::<Slot<T>>();
+    #[cfg(all(loom, test))]
+    for offset in 0..slots {
+        // SAFETY: the allocation has room for this many slots.
+        let slot = unsafe { first.add(offset) };
+        // SAFETY: the allocation is exclusive.
+        unsafe { slot.write(Slot::new()) };
+        // SAFETY: the links lie behind the slots.
+        let links = unsafe { first.byte_add(links_offset::<T>(slots)) }.cast::<AtomicU32>();
+        // SAFETY: the allocation has room for this many links.
+        let link = unsafe { links.add(offset) };
+        // SAFETY: the allocation is exclusive.
+        unsafe { link.write(AtomicU32::new(0)) };
+    }
+    Ok(first)
+}
+
+/// Frees a segment; null is none.
+///
+/// # Safety
+/// * It was allocated by [`allocate_segment`] with as many slots.
+/// * Nobody refers to it any more, and its payloads are gone.
+unsafe fn free_segment<T>(first: *mut Slot<T>, slots: usize) {
+    if first.is_null() {
+        return;
+    }
+    #[cfg(all(loom, test))]
+    for offset in 0..slots {
+        // SAFETY: the caller's duty: nobody refers to it, and it was constructed so.
+        unsafe { ptr::drop_in_place(first.add(offset)) };
+        // SAFETY: as above; the links lie behind the slots.
+        let links = unsafe { first.byte_add(links_offset::<T>(slots)) }.cast::<AtomicU32>();
+        // SAFETY: as above.
+        unsafe { ptr::drop_in_place(links.add(offset)) };
+    }
+    // SAFETY: the caller's duty: allocated with this layout.
+    unsafe { dealloc(first.cast(), layout::<T>(slots)) };
+}

@@ -1,0 +1,34 @@
+//! A slot: its word and its payload, side by side so that a look-up touches one line more often
+//! than two.
+//!
+//! Who may touch what (the invariants' numbers are those of `docs/design.md`):
+//!
+//! * The word changes by compare-and-swap, or by a plain store of its owner (invariant 3). A slot
+//!   is owned by whoever took its index out of a box, from then until it is published or given
+//!   back (invariant 5), and by its guard while the word says guarded.
+//! * The payload is initialised from the moment before the word leaves `None` until it is dropped:
+//!   in Pending, Active, Dying, and in Dead unless the word says emptied.
+//! * The payload is written and dropped by the owner only; everybody else reads it through `&T`,
+//!   after an Acquire load that saw Active or Dying, and within a pin or a hold (invariant 2, 4).
+
+mod payload;
+
+pub(crate) use payload::{PayloadCell, contained, in_destructor};
+
+use crate::word::StateWord;
+
+/// One slot. All zeroes is a slot that was never used.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct Slot<T> {
+    pub(crate) word: StateWord,
+    pub(crate) payload: PayloadCell<T>,
+}
+
+impl<T> Slot<T> {
+    /// Model builds construct their slots: loom's atomics are not plain memory.
+    #[cfg(all(loom, test))]
+    pub(crate) fn new() -> Slot<T> {
+        Slot { word: StateWord::new(), payload: PayloadCell::new() }
+    }
+}

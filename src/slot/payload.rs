@@ -1,0 +1,149 @@
+//! The only code that touches a payload, and the only place where user destructors run.
+
+use std::mem::MaybeUninit;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::sync::UnsafeCell;
+
+/// Where a payload lives: uninitialised in a slot that is None.
+#[repr(transparent)]
+pub(crate) struct PayloadCell<T>(UnsafeCell<MaybeUninit<T>>);
+
+impl<T> PayloadCell<T> {
+    #[cfg(all(loom, test))]
+    pub(crate) fn new() -> PayloadCell<T> {
+        PayloadCell(UnsafeCell::new(MaybeUninit::uninit()))
+    }
+
+    /// Writes a payload into an empty cell.
+    ///
+    /// # Safety
+    /// * The caller owns the slot.
+    /// * The cell is empty: what it holds is not dropped.
+    #[inline]
+    pub(crate) unsafe fn write(&self, value: T) {
+        // SAFETY: the caller owns the slot, so nobody else reads or writes the cell (invariant 5).
+        self.0.with_mut(|cell| unsafe { (*cell).write(value) });
+    }
+
+    /// Borrows the payload.
+    ///
+    /// # Safety
+    /// * The payload is initialised, and its write happened before this call.
+    /// * It is neither dropped nor written for as long as `'a` lasts.
+    #[inline]
+    pub(crate) unsafe fn get<'a>(&self) -> &'a T {
+        // SAFETY: the caller vouches for the initialised payload (invariant 2) and for its
+        // lifetime (invariant 4). The pointer outlives the closure: the models watch the moment
+        // of the borrow, and payloads of their own watch the reads behind it.
+        self.0.with(|cell| unsafe { &*cell.cast::<T>() })
+    }
+
+    /// Borrows the payload for writing.
+    ///
+    /// # Safety
+    /// * The payload is initialised, and its write happened before this call.
+    /// * The caller has the entity to itself for as long as `'a` lasts.
+    #[inline]
+    pub(crate) unsafe fn get_mut<'a>(&self) -> &'a mut T {
+        // SAFETY: the caller has the entity to itself: nobody sees Pending (invariant 2).
+        self.0.with_mut(|cell| unsafe { &mut *cell.cast::<T>() })
+    }
+
+    /// Moves the payload out; the cell is empty afterwards.
+    ///
+    /// # Safety
+    /// * The payload is initialised, and its write happened before this call.
+    /// * No other thread reads it any more, and the caller alone may end it.
+    #[inline]
+    pub(crate) unsafe fn take(&self) -> T {
+        // SAFETY: the caller alone may end this payload, once (invariant 4).
+        self.0.with_mut(|cell| unsafe { cell.cast::<T>().read() })
+    }
+
+    /// Runs the payload's destructor in place; whether it panicked. The cell is empty afterwards.
+    ///
+    /// # Safety
+    /// As for [`take`](Self::take).
+    pub(crate) unsafe fn drop_in_place(&self) -> bool {
+        if !std::mem::needs_drop::<T>() {
+            return false;
+        }
+        let payload = self.0.with_mut(|cell| cell.cast::<T>());
+        // SAFETY: the caller alone may end this payload, once (invariant 4).
+        contained(|| in_destructor::run(|| unsafe { payload.drop_in_place() })).is_none()
+    }
+}
+
+impl<T> std::fmt::Debug for PayloadCell<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("PayloadCell")
+    }
+}
+
+/// Runs user code; `None` if it panicked. A panic's own payload that panics on drop is leaked.
+pub(crate) fn contained<R>(user: impl FnOnce() -> R) -> Option<R> {
+    match catch_unwind(AssertUnwindSafe(user)) {
+        Ok(value) => Some(value),
+        Err(panic) => {
+            if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+                std::mem::forget(second);
+            }
+            None
+        }
+    }
+}
+
+/// Whether this thread is inside a payload's destructor: destructors do not nest, so that a chain
+/// of deaths of any length needs no stack.
+pub(crate) mod in_destructor {
+    use std::cell::{Cell, RefCell};
+
+    type Task = Box<dyn FnOnce()>;
+
+    std::thread_local! {
+        static DEPTH: Cell<u32> = const { Cell::new(0) };
+        /// Destructors that came up inside a destructor: the outermost one runs them at its end.
+        static LATER: RefCell<Vec<Task>> = const { RefCell::new(Vec::new()) };
+    }
+
+    pub(crate) fn now() -> bool {
+        DEPTH.with(|depth| depth.get() > 0)
+    }
+
+    /// Runs `destructor` with the mark set, a panic included.
+    pub(crate) fn run<R>(destructor: impl FnOnce() -> R) -> R {
+        struct Leave;
+        impl Drop for Leave {
+            fn drop(&mut self) {
+                if DEPTH.with(Cell::get) == 1 {
+                    // The borrow ends before a task runs: it may add others.
+                    let next = || LATER.try_with(|later| later.borrow_mut().pop()).ok().flatten();
+                    std::iter::from_fn(next).for_each(|task| task());
+                }
+                DEPTH.with(|depth| depth.set(depth.get() - 1));
+            }
+        }
+        DEPTH.with(|depth| depth.set(depth.get() + 1));
+        let _leave = Leave;
+        destructor()
+    }
+
+    /// Runs `task`, which contains its panics, when the outermost destructor of this thread has
+    /// returned, and here if the thread is in its last moments.
+    ///
+    /// # Safety
+    /// * A destructor runs on this thread now.
+    /// * The task stays good to run until it has returned.
+    pub(crate) unsafe fn run_outermost<'t>(task: impl FnOnce() + 't) {
+        debug_assert!(now());
+        let task: Box<dyn FnOnce() + 't> = Box::new(task);
+        // SAFETY: the caller's duty; the task runs or is dropped within that time.
+        let mut task = Some(unsafe { std::mem::transmute::<Box<dyn FnOnce() + 't>, Task>(task) });
+        // In the thread's last moments the list is gone: the task runs here then.
+        let _ = LATER.try_with(|later| later.borrow_mut().extend(task.take()));
+        if let Some(task) = task {
+            task();
+        }
+    }
+}

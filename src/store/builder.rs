@@ -1,0 +1,179 @@
+//! The settings of a store, checked once.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::sync::Mutex;
+
+use crossbeam_utils::CachePadded;
+
+use super::Store;
+use super::core::{Core, OnDying};
+use super::permits::Permits;
+use super::scenes;
+use super::stats::Window;
+use crate::error::ConfigError;
+use crate::free::Circulation;
+use crate::handle::Handle;
+use crate::id::SceneId;
+use crate::limits::{Exhaustion, Limits};
+use crate::reason::EndReason;
+use crate::reclaim::Domain;
+use crate::segment::{MAX_SLOTS, Table};
+use crate::sync::{Arc, AtomicU64, Counter};
+
+/// Shards that a store may have at most.
+const MAX_SHARDS: usize = 256;
+
+/// Shards that a store has by default at most: more would not be reached by this many cores.
+const DEFAULT_SHARDS: usize = 64;
+
+/// The settings of a [`Store`] to be.
+///
+/// # Examples
+///
+/// ```
+/// use hatchery::{Limits, SceneId, SpawnFailure, Store};
+///
+/// let store = Store::builder().scene(SceneId(7)).limits(Limits::reject(1)).build()?;
+/// let only = store.spawn_active("only")?;
+/// assert_eq!(only.scene(), SceneId(7));
+///
+/// let refused = store.spawn_active("one too many").unwrap_err();
+/// assert_eq!(refused.failure, SpawnFailure::Exhausted { capacity: 1 });
+/// assert_eq!(refused.value, "one too many"); // nothing is lost
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "a builder does nothing before `build`"]
+pub struct StoreBuilder<T> {
+    scene: Option<SceneId>,
+    limits: Limits,
+    shards: Option<usize>,
+    last: NonZeroU32,
+    backlog: Option<usize>,
+    on_dying: Option<OnDying<T>>,
+}
+
+impl<T: Send + Sync + 'static> StoreBuilder<T> {
+    pub(super) fn new() -> StoreBuilder<T> {
+        StoreBuilder {
+            scene: None,
+            limits: Limits::UNBOUNDED,
+            shards: None,
+            last: NonZeroU32::MAX,
+            backlog: None,
+            on_dying: None,
+        }
+    }
+
+    /// The scene id that every handle of the store carries; by default the longest-unused one.
+    ///
+    /// An id is free when the drop of the last `Store` under it returns, Holds or not.
+    pub fn scene(self, scene: SceneId) -> Self {
+        StoreBuilder { scene: Some(scene), ..self }
+    }
+
+    /// How many entities may be alive, and what happens beyond; by default no limit.
+    pub fn limits(self, limits: Limits) -> Self {
+        StoreBuilder { limits, ..self }
+    }
+
+    /// Over how many shards traffic is spread, rounded up to a power of two; by default the number
+    /// of cores.
+    pub fn shards(self, shards: usize) -> Self {
+        StoreBuilder { shards: Some(shards), ..self }
+    }
+
+    /// After which generation a slot is retired instead of reused; by default `u32::MAX`. Small
+    /// values make the end of a slot's life testable.
+    pub fn last_generation(self, last: NonZeroU32) -> Self {
+        StoreBuilder { last, ..self }
+    }
+
+    /// How many Dead slots may wait for readers, beyond the capacity; by default as many as the
+    /// capacity, and no limit without one.
+    pub fn backlog(self, dead: usize) -> Self {
+        StoreBuilder { backlog: Some(dead), ..self }
+    }
+
+    /// Called by whoever wins Active → Dying, with the payload readable and the reason: Killed for
+    /// `kill`, `despawn` and batches, Cleared for `clear`. Not when the store is dropped.
+    ///
+    /// It may call the store. A panic is contained and counted in
+    /// [`Stats::drop_panics`](crate::Stats::drop_panics).
+    pub fn on_dying(self, f: impl Fn(Handle, &T, EndReason) + Send + Sync + 'static) -> Self {
+        StoreBuilder { on_dying: Some(Box::new(f)), ..self }
+    }
+
+    /// Makes the store.
+    ///
+    /// # Errors
+    /// A [`ConfigError`] that names the field, its value and what is allowed: a scene id that a
+    /// live store has or whose generations are spent, a capacity of 0 or beyond what can be
+    /// counted, a policy that is not supported, a number of shards out of range.
+    pub fn build(self) -> Result<Store<T>, ConfigError> {
+        let shards = self.checked_shards()?;
+        let permits = self.checked_capacity()?.map(|capacity| Permits::new(capacity, shards));
+        let lease = scenes::take(self.scene, self.last)?;
+        let default_backlog = self.limits.capacity;
+        let core = Core {
+            table: Table::new(),
+            circulation: Arc::new(Circulation::new(shards)),
+            domain: Domain::new(),
+            scene: lease.scene,
+            floor: lease.floor,
+            last: self.last,
+            limits: self.limits,
+            backlog: self.backlog.unwrap_or(default_backlog),
+            permits,
+            on_dying: self.on_dying,
+            fresh: CachePadded::new(AtomicU64::new(0)),
+            retired: Counter::new(0),
+            starving: Counter::new(0),
+            stalled_at: Counter::new(u64::MAX),
+            window: Mutex::new(Window::default()),
+            window_number: Counter::new(0),
+        };
+        Ok(Store::from_shared(Arc::new(core)))
+    }
+
+    fn checked_shards(&self) -> Result<usize, ConfigError> {
+        match self.shards {
+            None if cfg!(all(loom, test)) => Ok(2),
+            None => {
+                let cores = std::thread::available_parallelism().map_or(1, usize::from);
+                Ok(cores.next_power_of_two().min(DEFAULT_SHARDS))
+            }
+            Some(value @ 1..=MAX_SHARDS) => Ok(value.next_power_of_two()),
+            Some(value) => Err(ConfigError::Shards { value, max: MAX_SHARDS }),
+        }
+    }
+
+    /// The capacity to enforce, if there is one.
+    fn checked_capacity(&self) -> Result<Option<u32>, ConfigError> {
+        if self.limits.policy != Exhaustion::Reject {
+            return Err(ConfigError::UnsupportedPolicy { policy: self.limits.policy });
+        }
+        let value = self.limits.capacity;
+        if value == usize::MAX {
+            return Ok(None);
+        }
+        let max = usize::try_from(MAX_SLOTS).unwrap_or(usize::MAX - 1);
+        match u32::try_from(value) {
+            Ok(capacity) if value > 0 && value <= max => Ok(Some(capacity)),
+            _ => Err(ConfigError::Capacity { value, max }),
+        }
+    }
+}
+
+impl<T> fmt::Debug for StoreBuilder<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoreBuilder")
+            .field("scene", &self.scene)
+            .field("limits", &self.limits)
+            .field("shards", &self.shards)
+            .field("last_generation", &self.last)
+            .field("backlog", &self.backlog)
+            .field("on_dying", &self.on_dying.is_some())
+            .finish()
+    }
+}

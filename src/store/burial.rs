@@ -1,0 +1,261 @@
+//! The way of a Dead slot back into circulation, and `reclaim`, which walks it to the end.
+
+use super::core::Core;
+use crate::free::{BATCH_CAPACITY, Claimed, Event, Magazine, Owned, Put};
+use crate::reclaim::Session;
+use crate::segment::Index;
+use crate::slot::in_destructor;
+use crate::state::State;
+use crate::sync::PATIENCE;
+
+/// How often `reclaim` looks again when nothing moves and waiting cannot help.
+const SHORT_PATIENCE: u32 = 3;
+
+impl<T> Core<T> {
+    /// Buries a slot whose word this call has moved to Dead: counts it, gives its permit back and
+    /// sends it on its way.
+    #[inline]
+    pub(super) fn bury(&self, session: &Session, index: Index, event: Event) {
+        self.count(session, event);
+        if let Some(permits) = &self.permits {
+            permits.give(session.home());
+        }
+        self.put_slot(session, index);
+    }
+
+    /// `bury` for a thread without a session: the slot goes on the dead stack, with one
+    /// compare-and-swap, without pin or allocation.
+    pub(super) fn bury_foreign(&self, home: usize, index: Index, event: Event) {
+        self.count_foreign(home, event);
+        if let Some(permits) = &self.permits {
+            permits.give(home);
+        }
+        self.put_dead(home, index);
+    }
+
+    /// Puts a Dead slot into the magazine.
+    #[inline]
+    fn put_slot(&self, session: &Session, index: Index) {
+        let Some(magazine) = self.magazine(session) else {
+            return self.put_dead(session.home(), index);
+        };
+        match magazine.put(index, self.full_batch()) {
+            Put::Kept => {}
+            Put::Full(batch) => self.hand_over(session, batch),
+            Put::NoBox => self.put_slot_slow(session, magazine, index),
+        }
+    }
+
+    #[cold]
+    fn put_slot_slow(&self, session: &Session, magazine: Claimed<'_>, index: Index) {
+        let Ok(empty) = self.circulation.empty_box() else {
+            return self.put_dead(session.home(), index);
+        };
+        if let Some(surplus) = magazine.supply(empty) {
+            self.circulation.put_empty(surplus);
+        }
+        self.put_slot(session, index);
+    }
+
+    /// Puts a Dead slot on a dead stack.
+    fn put_dead(&self, home: usize, index: Index) {
+        let mut shards = 0..self.circulation.shard_count();
+        match shards.find_map(|step| self.circulation.shard(home + step)) {
+            Some(shard) => shard.push_dead(index, self.table.link(index)),
+            None => unreachable!("a store that has slots has a shard"),
+        }
+    }
+
+    /// Sends a batch through limbo.
+    pub(super) fn hand_over(&self, session: &Session, batch: Owned) {
+        session.defer_ripening(&self.circulation, batch);
+    }
+
+    /// Sends the Dead slots of this thread's magazine through limbo.
+    pub(super) fn hand_over_collected(&self, session: &Session) {
+        let Some(magazine) = self.magazine(session) else { return };
+        if let Some(batch) = magazine.collect() {
+            self.hand_over(session, batch);
+        }
+    }
+
+    /// Hands over what this thread's magazine keeps, because somebody is short of slots.
+    pub(super) fn hand_over_all(&self, session: &Session) {
+        self.hand_over_collected(session);
+        let Some(magazine) = self.magazine(session) else { return };
+        // Unused slots go through limbo too: they may have come off a list inside this very pin
+        // (Rule L).
+        if let Some(batch) = magazine.unload() {
+            self.hand_over(session, batch);
+        }
+    }
+
+    /// Sends what lies on the dead stacks through limbo, in batches.
+    pub(super) fn gather_dead(&self, session: &Session) {
+        for number in 0..self.circulation.shard_count() {
+            let Some(shard) = self.circulation.shard(session.home() + number) else { continue };
+            let mut link = shard.take_dead();
+            let mut batch = None;
+            while let Some(index) = link.checked_sub(1).map(Index) {
+                // Relaxed: the Acquire D1 of `take_dead` received the links.
+                link = self.table.link(index).load(crate::sync::Ordering::Relaxed);
+                let Some(mut filling) = batch.take().or_else(|| self.circulation.empty_box().ok())
+                else {
+                    // No box to be had: back on the dead stack, for a better day.
+                    shard.push_dead(index, self.table.link(index));
+                    continue;
+                };
+                if filling.push(index) == BATCH_CAPACITY {
+                    self.hand_over(session, filling);
+                } else {
+                    batch = Some(filling);
+                }
+            }
+            if let Some(batch) = batch {
+                self.hand_over(session, batch);
+            }
+        }
+    }
+
+    /// Brings Dead slots back until none is left, the budget of destructors is spent, or a pin
+    /// stops it; how many came back.
+    pub(super) fn reclaim(&self, session: &Session, budget: usize) -> usize {
+        if in_destructor::now() {
+            return 0;
+        }
+        let mut work = Reclaim { core: self, session, budget, back: 0 };
+        work.run();
+        work.back
+    }
+}
+
+/// One call of `reclaim`.
+struct Reclaim<'c, T> {
+    core: &'c Core<T>,
+    session: &'c Session,
+    /// Destructors that may still run.
+    budget: usize,
+    back: usize,
+}
+
+impl<T> Reclaim<'_, T> {
+    fn run(&mut self) {
+        let mut idle_rounds = 0;
+        loop {
+            let before = self.back;
+            self.sort_magazines();
+            if !self.drain_ripe() {
+                return;
+            }
+            if self.core.circulation.in_limbo() == 0 {
+                return;
+            }
+            self.session.advance();
+            if self.back > before || self.core.circulation.has_ripe() {
+                idle_rounds = 0;
+                continue;
+            }
+            if idle_rounds >= self.patience() {
+                self.core.stalled_at.set(self.core.circulation.ripened());
+                return;
+            }
+            if idle_rounds >= SHORT_PATIENCE {
+                self.session.courtesy(idle_rounds - SHORT_PATIENCE);
+            }
+            idle_rounds += 1;
+        }
+    }
+
+    fn patience(&self) -> u32 {
+        let stuck = self.core.circulation.ripened() == self.core.stalled_at.get();
+        if stuck || !self.session.may_repin() { SHORT_PATIENCE } else { SHORT_PATIENCE + PATIENCE }
+    }
+
+    /// Hands over every Dead slot outside other sessions' magazines; and drops the payloads of
+    /// those that are past their grace period and wait in magazines to be taken.
+    fn sort_magazines(&mut self) {
+        self.core.gather_dead(self.session);
+        self.core.hand_over_collected(self.session);
+        if let Some(magazine) = self.core.magazine(self.session) {
+            if let Some(batch) = magazine.unload() {
+                self.drain_taken(magazine, batch);
+            }
+        }
+        let magazines = self.core.circulation.magazines_from(self.session.home());
+        for magazine in magazines.filter_map(Magazine::claim) {
+            let (take, give) = (magazine.unload(), magazine.collect());
+            // Before user code runs.
+            magazine.release();
+            if let Some(batch) = give {
+                self.core.hand_over(self.session, batch);
+            }
+            if let Some(batch) = take {
+                // A batch that was taken from may not go back on a list at once (Rule L), so it
+                // serves this thread's magazine, or goes through limbo.
+                if let Some(own) = self.core.magazine(self.session) {
+                    self.drain_taken(own, batch);
+                }
+            }
+        }
+    }
+
+    /// Renews a batch that was in a magazine and puts it into `magazine`, if that has room.
+    fn drain_taken(&mut self, magazine: Claimed<'_>, mut batch: Owned) {
+        self.renew_batch(&mut batch);
+        if batch.is_empty() {
+            return self.core.circulation.put_empty(batch);
+        }
+        if magazine.peek().is_some() {
+            return self.core.hand_over(self.session, batch);
+        }
+        if let Some(empty) = magazine.load(batch) {
+            self.core.circulation.put_empty(empty);
+        }
+    }
+
+    /// Drains every ripe stack; whether the budget allowed all of it.
+    fn drain_ripe(&mut self) -> bool {
+        for step in 0..self.core.circulation.shard_count() {
+            let home = self.session.home() + step;
+            while let Some(mut batch) = self.core.circulation.take_ripe_of(home) {
+                let done = self.renew_batch(&mut batch);
+                if batch.is_empty() {
+                    self.core.circulation.put_empty(batch);
+                } else if done {
+                    self.core.circulation.put_drained(batch);
+                } else {
+                    // Some are not renewed yet: not for the depot, and not for the stack that the
+                    // batch came from (Rule L).
+                    self.core.hand_over(self.session, batch);
+                }
+                if !done {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Renews the slots of a batch while the budget lasts; whether all are. User code may run: the
+    /// batch is in no list meanwhile.
+    fn renew_batch(&mut self, batch: &mut Owned) -> bool {
+        for position in (0..batch.len()).rev() {
+            let slot = self.core.table.known(batch.at(position));
+            let word = slot.word.peek();
+            if word.state() != State::Dead {
+                continue;
+            }
+            if !word.emptied() && std::mem::needs_drop::<T>() {
+                if self.budget == 0 {
+                    return false;
+                }
+                self.budget -= 1;
+            }
+            self.back += 1;
+            if self.core.renew(self.session, slot).is_none() {
+                batch.swap_remove(position);
+            }
+        }
+        true
+    }
+}

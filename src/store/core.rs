@@ -1,0 +1,214 @@
+//! What the references to a store share: slots, circulation, epochs, limits.
+
+use std::num::NonZeroU32;
+use std::sync::Mutex;
+
+use crossbeam_utils::CachePadded;
+
+use super::permits::Permits;
+use super::scenes;
+use super::stats::Window;
+use crate::error::{LookupError, TransitionError};
+use crate::free::{Circulation, Claimed, Event};
+use crate::handle::Handle;
+use crate::id::{EntityId, SceneId};
+use crate::limits::Limits;
+use crate::reason::EndReason;
+use crate::reclaim::{Domain, Session};
+use crate::segment::{Index, MAX_SLOTS, Table};
+use crate::slot::{Slot, contained};
+use crate::state::State;
+use crate::sync::{Arc, AtomicU64, Counter, Ordering};
+use crate::word::{Refusal, SlotWord};
+
+/// What `StoreBuilder::on_dying` registers.
+pub(super) type OnDying<T> = Box<dyn Fn(Handle, &T, EndReason) + Send + Sync>;
+
+/// The shared part of a store. One reference belongs to all `Store`s together, one to each `Hold`.
+pub(crate) struct Core<T> {
+    pub(super) table: Table<T>,
+    pub(super) circulation: Arc<Circulation>,
+    pub(super) domain: Domain,
+    pub(super) scene: SceneId,
+    /// Generations up to this one were issued by earlier stores under the same id.
+    pub(super) floor: u32,
+    /// A slot is retired after this generation.
+    pub(super) last: NonZeroU32,
+    pub(super) limits: Limits,
+    pub(super) backlog: usize,
+    pub(super) permits: Option<Permits>,
+    pub(super) on_dying: Option<OnDying<T>>,
+    /// The first index that was never given out.
+    pub(super) fresh: CachePadded<AtomicU64>,
+    /// Slots taken out of use.
+    pub(super) retired: Counter,
+    /// Calls that are short of a slot just now: sessions hand over what they keep.
+    pub(super) starving: Counter,
+    /// How many batches had ripened when a call last gave up waiting for one.
+    pub(super) stalled_at: Counter,
+    pub(super) window: Mutex<Window>,
+    /// The number of the window of statistics.
+    pub(super) window_number: Counter,
+}
+
+impl<T> std::fmt::Debug for Core<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Core").field("scene", &self.scene).finish_non_exhaustive()
+    }
+}
+
+/// A slot that the caller owns, and the generation that its next entity gets.
+#[derive(Debug)]
+pub(super) struct Vacancy<'c, T> {
+    pub(super) slot: &'c Slot<T>,
+    pub(super) index: Index,
+    pub(super) generation: NonZeroU32,
+}
+
+impl<T> Core<T> {
+    /// The handle of a slot's entity.
+    #[inline]
+    pub(super) fn handle(&self, index: Index, generation: NonZeroU32) -> Handle {
+        let Some(id) = EntityId::new(self.scene, u64::from(index.0)) else {
+            unreachable!("an index is far below 48 bits")
+        };
+        Handle::new(id, generation)
+    }
+
+    /// The slot that a handle speaks of, whatever bits it is made of.
+    #[inline]
+    pub(super) fn find(&self, handle: Handle) -> Result<&Slot<T>, LookupError> {
+        if handle.scene() != self.scene {
+            return Err(LookupError::SceneMismatch { handle, scene: self.scene });
+        }
+        // Compared as a u64 before it is narrowed: a guessed handle must not alias.
+        if handle.seq() >= MAX_SLOTS {
+            return Err(LookupError::NotFound { handle });
+        }
+        self.table.slot(Index(handle.seq() as u32)).ok_or(LookupError::NotFound { handle })
+    }
+
+    /// Why a handle does not resolve to the word that was found.
+    #[cold]
+    pub(super) fn missing(handle: Handle, word: SlotWord) -> LookupError {
+        match NonZeroU32::new(word.generation()) {
+            Some(current) if current > handle.generation() => {
+                LookupError::Stale { handle, current }
+            }
+            Some(current) if current == handle.generation() && word.state() == State::Pending => {
+                LookupError::Pending { handle }
+            }
+            _ => LookupError::NotFound { handle },
+        }
+    }
+
+    /// A refusal in the terms of the API.
+    #[cold]
+    pub(super) fn refused(handle: Handle, (word, refusal): (SlotWord, Refusal)) -> TransitionError {
+        match refusal {
+            Refusal::Gone | Refusal::NotYet => Self::missing(handle, word).into(),
+            Refusal::Illegal(transition) => TransitionError::Illegal { handle, transition },
+            Refusal::WrongState { found, needed } => {
+                TransitionError::WrongState { handle, found, needed }
+            }
+            Refusal::Guarded => TransitionError::Guarded { handle },
+            Refusal::ReapRequested => TransitionError::ReapRequested { handle },
+            Refusal::TooManyHolds => {
+                TransitionError::TooManyHolds { handle, limit: crate::word::MAX_HOLDS }
+            }
+        }
+    }
+
+    /// Indices below this one were given out at some time.
+    #[inline]
+    pub(super) fn made(&self) -> u64 {
+        // Relaxed: a bound; the slots behind it are found through the table, with Acquire.
+        self.fresh.load(Ordering::Relaxed)
+    }
+
+    /// Counts an event for the thread of a session.
+    #[inline]
+    pub(super) fn count(&self, session: &Session, event: Event) {
+        match self.magazine(session) {
+            Some(magazine) => magazine.tally.of(event).add_owned(1),
+            None => self.count_foreign(session.home(), event),
+        }
+    }
+
+    /// Counts an event for a thread without a magazine.
+    pub(super) fn count_foreign(&self, home: usize, event: Event) {
+        let shards = 0..self.circulation.shard_count();
+        if let Some(shard) = shards.into_iter().find_map(|step| self.circulation.shard(home + step))
+        {
+            shard.tally.of(event).add_shared(1);
+        }
+    }
+
+    /// The magazine of a session, brought up to the current window of statistics.
+    #[inline]
+    pub(super) fn magazine(&self, session: &Session) -> Option<Claimed<'_>> {
+        let magazine = session.magazine(&self.circulation).ok()?;
+        if magazine.peak.window() != self.window_number.get() {
+            self.look_up_others(&magazine);
+        }
+        Some(magazine)
+    }
+
+    /// Tells `on_dying` of an entity that this call has moved to Dying; the payload is readable,
+    /// because the session's pin is older than any reap that might follow.
+    #[inline]
+    pub(super) fn tell_dying(
+        &self,
+        session: &Session,
+        slot: &Slot<T>,
+        handle: Handle,
+        reason: EndReason,
+    ) {
+        if let Some(on_dying) = &self.on_dying {
+            // SAFETY: the caller's compare-and-swap saw the entity Active, with Acquire, under a
+            // pin that lasts until after the callback (invariant 2, 4).
+            let payload = unsafe { slot.payload.get() };
+            if contained(|| on_dying(handle, payload, reason)).is_none() {
+                self.count(session, Event::DropPanicked);
+            }
+        }
+    }
+
+    /// Ends everything when the last `Store` is gone; what a Hold keeps is left to its last Hold.
+    ///
+    /// Walks words, never lists: nothing but Holds acts on the store at the same time, and each
+    /// slot is decided by compare-and-swap on its word.
+    pub(super) fn close(&self) {
+        let mut highest = self.floor;
+        for index in 0..self.made() {
+            let Some(slot) = self.table.slot(Index(index as u32)) else { continue };
+            highest = highest.max(slot.word.peek().generation());
+            if self.close_slot(slot) {
+                // SAFETY: the word went to Dead and emptied in a change that this call won, which
+                // came after every other change of the life (L1); no pin is left, since every
+                // session borrows a `Store` (invariant 4).
+                if unsafe { slot.payload.drop_in_place() } {
+                    self.count_foreign(0, Event::DropPanicked);
+                }
+            }
+        }
+        scenes::give_back(self.scene, highest);
+    }
+
+    /// Whether the caller owes the slot's payload its destructor.
+    fn close_slot(&self, slot: &Slot<T>) -> bool {
+        let mut found = slot.word.peek();
+        loop {
+            let (next, owed) = match found.state() {
+                State::None => return false,
+                State::Dead if found.emptied() => return false,
+                State::Active | State::Dying if found.holds() > 0 => (found.close_held(), false),
+                _ => (found.buried_empty(), true),
+            };
+            match slot.word.close(found, next) {
+                Ok(()) => return owed,
+                Err(actual) => found = actual,
+            }
+        }
+    }
+}

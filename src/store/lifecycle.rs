@@ -1,0 +1,333 @@
+//! The operations of an entity's life, for a session: what `Store` and `Pinned` have in common.
+
+use std::num::NonZeroU32;
+
+use super::core::{Core, Vacancy};
+use crate::error::{HoldError, LookupError, SpawnError, SpawnFailure, TransitionError};
+use crate::free::Event;
+use crate::handle::Handle;
+use crate::reason::EndReason;
+use crate::reclaim::Session;
+use crate::segment::Index;
+use crate::slot::{Slot, contained, in_destructor};
+use crate::state::State;
+use crate::sync::{planted, thread_ordinal};
+use crate::word::{Reap, Refusal, SlotWord, Unhold};
+
+/// What a reap came to: done, or left to the last of this many holds.
+///
+/// # Examples
+///
+/// ```
+/// use hatchery::{Reaped, Store};
+///
+/// let store = Store::new();
+/// let boss = store.spawn_active("boss")?;
+/// let loot = store.kill_and_hold(boss)?;
+/// assert_eq!(store.reap(boss)?, Reaped::Deferred { holds: 1 });
+/// drop(loot); // the last hold carries the reap out
+/// assert!(store.state(boss).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Reaped {
+    /// The entity is Dead.
+    Done,
+    /// The entity stays Dying until the last `Hold` drops; no new hold, revive or reap from here.
+    Deferred {
+        /// How many holds there were at that moment.
+        holds: u32,
+    },
+}
+
+impl From<Reap> for Reaped {
+    fn from(reap: Reap) -> Reaped {
+        match reap {
+            Reap::Done => Reaped::Done,
+            Reap::Deferred { holds } => Reaped::Deferred { holds },
+        }
+    }
+}
+
+/// A slot that says Pending and guarded: the caller has its payload to itself.
+#[derive(Debug)]
+pub(super) struct Reserved<'c, T> {
+    pub(super) slot: &'c Slot<T>,
+    pub(super) handle: Handle,
+}
+
+impl<T> Core<T> {
+    /// The generation half of a handle.
+    #[inline]
+    fn generation(handle: Handle) -> u32 {
+        handle.generation().get()
+    }
+
+    fn index(handle: Handle) -> Index {
+        // Only for handles that `find` has let through.
+        Index(handle.seq() as u32)
+    }
+
+    /// Counts a spawn, and the population it makes.
+    #[inline]
+    fn count_spawn(&self, session: &Session, active: bool) {
+        let Some(magazine) = self.magazine(session) else {
+            self.count_foreign(session.home(), Event::Spawned);
+            if active {
+                self.count_foreign(session.home(), Event::Activated);
+            }
+            return;
+        };
+        magazine.tally.of(Event::Spawned).add_owned(1);
+        if active {
+            magazine.tally.of(Event::Activated).add_owned(1);
+        }
+        magazine.peak.rise(magazine.tally.live());
+    }
+
+    /// Spawn, and the payload with it.
+    #[inline]
+    pub(super) fn spawn(
+        &self,
+        session: &Session,
+        value: T,
+    ) -> Result<Reserved<'_, T>, SpawnError<T>> {
+        match self.reserve(session) {
+            Ok(vacancy) => {
+                // SAFETY: the vacancy is owned, and its cell is empty (invariant 5).
+                unsafe { vacancy.slot.payload.write(value) };
+                Ok(self.guard_vacancy(session, vacancy))
+            }
+            Err(failure) => Err(SpawnError { value, failure }),
+        }
+    }
+
+    /// A Pending and guarded entity whose payload is still to be made. Nobody reads it, but
+    /// unlike in `spawn` a cancel must not drop it.
+    pub(super) fn spawn_empty(&self, session: &Session) -> Result<Reserved<'_, T>, SpawnFailure> {
+        let vacancy = self.reserve(session)?;
+        Ok(self.guard_vacancy(session, vacancy))
+    }
+
+    #[inline]
+    fn guard_vacancy<'c>(
+        &'c self,
+        session: &Session,
+        Vacancy { slot, index, generation }: Vacancy<'c, T>,
+    ) -> Reserved<'c, T> {
+        slot.word.set(SlotWord::reserved(generation.get()));
+        self.count_spawn(session, false);
+        Reserved { slot, handle: self.handle(index, generation) }
+    }
+
+    /// Spawn and activate in a single store: None → Pending → Active, which nobody could see apart.
+    #[inline]
+    pub(super) fn spawn_active(
+        &self,
+        session: &Session,
+        value: T,
+    ) -> Result<Handle, SpawnError<T>> {
+        let Vacancy { slot, index, generation } = match self.reserve(session) {
+            Ok(vacancy) => vacancy,
+            Err(failure) => return Err(SpawnError { value, failure }),
+        };
+        if planted("publication before the payload") {
+            slot.word.publish(generation.get());
+        }
+        // SAFETY: the vacancy is owned, and its cell is empty (invariant 5).
+        unsafe { slot.payload.write(value) };
+        slot.word.publish(generation.get());
+        self.count_spawn(session, true);
+        Ok(self.handle(index, generation))
+    }
+
+    /// Ends what a guard has to itself, before the caller takes the payload or where there is none.
+    pub(super) fn cancel_reserved(&self, session: &Session, reserved: &Reserved<'_, T>) {
+        let generation = Self::generation(reserved.handle);
+        // A store suffices: the word is guarded, so nobody else changes it (invariant 3).
+        reserved.slot.word.set(SlotWord::reserved(generation).buried_empty());
+        self.bury(session, Self::index(reserved.handle), Event::Cancelled);
+    }
+
+    pub(super) fn activate(&self, session: &Session, h: Handle) -> Result<(), TransitionError> {
+        let slot = self.find(h)?;
+        slot.word.activate(Self::generation(h)).map_err(|found| Self::refused(h, found))?;
+        self.count(session, Event::Activated);
+        Ok(())
+    }
+
+    /// Cancels by handle: the winner owns the payload, which comes back for its destructor.
+    fn cancel_taking(&self, session: &Session, h: Handle) -> Result<T, TransitionError> {
+        let slot = self.find(h)?;
+        slot.word.cancel(Self::generation(h)).map_err(|found| Self::refused(h, found))?;
+        // SAFETY: this call won the edge, which received the payload (P2); nobody reads a Pending
+        // entity, and the word says emptied (invariant 2, 4).
+        let value = unsafe { slot.payload.take() };
+        self.bury(session, Self::index(h), Event::Cancelled);
+        Ok(value)
+    }
+
+    pub(super) fn cancel(&self, session: &Session, h: Handle) -> Result<(), TransitionError> {
+        let value = self.cancel_taking(session, h)?;
+        if contained(|| in_destructor::run(|| drop(value))).is_none() {
+            self.count(session, Event::DropPanicked);
+        }
+        Ok(())
+    }
+
+    pub(super) fn kill(&self, session: &Session, h: Handle) -> Result<(), TransitionError> {
+        let slot = self.find(h)?;
+        slot.word
+            .advance(Self::generation(h), SlotWord::kill)
+            .map_err(|found| Self::refused(h, found))?;
+        self.count(session, Event::Killed);
+        self.tell_dying(session, slot, h, EndReason::Killed);
+        Ok(())
+    }
+
+    /// Kills and takes the first hold in one step; the caller owns the hold.
+    pub(super) fn kill_and_hold(
+        &self,
+        session: &Session,
+        h: Handle,
+    ) -> Result<&Slot<T>, TransitionError> {
+        let slot = self.find(h)?;
+        slot.word
+            .advance(Self::generation(h), SlotWord::kill_and_hold)
+            .map_err(|found| Self::refused(h, found))?;
+        self.count(session, Event::Killed);
+        self.count(session, Event::HoldTaken);
+        Ok(slot)
+    }
+
+    pub(super) fn revive(&self, session: &Session, h: Handle) -> Result<(), TransitionError> {
+        let slot = self.find(h)?;
+        slot.word
+            .advance(Self::generation(h), SlotWord::revive)
+            .map_err(|found| Self::refused(h, found))?;
+        self.count(session, Event::Revived);
+        Ok(())
+    }
+
+    pub(super) fn reap(&self, session: &Session, h: Handle) -> Result<Reaped, TransitionError> {
+        let slot = self.find(h)?;
+        let word = slot
+            .word
+            .advance(Self::generation(h), SlotWord::reap)
+            .map_err(|found| Self::refused(h, found))?;
+        if word.state() == State::Dead {
+            self.bury(session, Self::index(h), Event::Reaped);
+            return Ok(Reap::Done.into());
+        }
+        Ok(Reap::Deferred { holds: word.holds() }.into())
+    }
+
+    /// Ends an entity from any alive state.
+    ///
+    /// Seals it in its first step, so that it cannot kill and then lose to a revive.
+    pub(super) fn despawn(
+        &self,
+        session: &Session,
+        h: Handle,
+        reason: EndReason,
+    ) -> Result<Reaped, TransitionError> {
+        let slot = self.find(h)?;
+        loop {
+            let (word, refusal) = match slot.word.advance(Self::generation(h), SlotWord::seal) {
+                Ok(sealed) => {
+                    self.count(session, Event::Killed);
+                    return Ok(self.settle_sealed(session, slot, h, reason, sealed));
+                }
+                Err(found) => found,
+            };
+            // Not Active: the state that was found says which other way there is. A state that
+            // moved on meanwhile is looked at again, until it is one that ends.
+            let outcome = match word.state() {
+                State::Pending if refusal != Refusal::Gone => {
+                    self.cancel(session, h).map(|()| Reaped::Done)
+                }
+                State::Dying if refusal != Refusal::Gone => self.reap(session, h),
+                _ => return Err(Self::refused(h, (word, refusal))),
+            };
+            match outcome {
+                Err(TransitionError::Illegal { .. } | TransitionError::WrongState { .. }) => {}
+                decided => return decided,
+            }
+        }
+    }
+
+    /// Finishes what this call has sealed, or leaves it to the last Hold.
+    #[inline]
+    fn settle_sealed(
+        &self,
+        session: &Session,
+        slot: &Slot<T>,
+        h: Handle,
+        reason: EndReason,
+        sealed: SlotWord,
+    ) -> Reaped {
+        self.tell_dying(session, slot, h, reason);
+        if sealed.holds() > 0 {
+            return Reaped::Deferred { holds: sealed.holds() };
+        }
+        match slot.word.advance(Self::generation(h), SlotWord::finish) {
+            Ok(_) => self.bury(session, Self::index(h), Event::Reaped),
+            Err((word, _)) => unreachable!("only the call that sealed {h} finishes it: {word:?}"),
+        }
+        Reaped::Done
+    }
+
+    pub(super) fn state(&self, h: Handle) -> Result<State, LookupError> {
+        let word = self.find(h)?.word.peek();
+        if word.generation() == Self::generation(h)
+            && !matches!(word.state(), State::None | State::Dead)
+        {
+            return Ok(word.state());
+        }
+        Err(Self::missing(h, word))
+    }
+
+    /// One more hold; the caller owns it.
+    pub(super) fn hold(&self, session: &Session, h: Handle) -> Result<&Slot<T>, HoldError> {
+        let slot = self.find(h)?;
+        match slot.word.advance(Self::generation(h), SlotWord::hold) {
+            Ok(_) => {
+                self.count(session, Event::HoldTaken);
+                Ok(slot)
+            }
+            Err((_, Refusal::ReapRequested)) => Err(HoldError::ReapRequested { handle: h }),
+            Err((_, Refusal::TooManyHolds)) => {
+                Err(HoldError::TooManyHolds { handle: h, limit: crate::word::MAX_HOLDS })
+            }
+            Err((word, _)) => Err(Self::missing(h, word).into()),
+        }
+    }
+
+    /// Gives back a hold that the caller owns, on whatever thread.
+    pub(super) fn unhold(&self, slot: &Slot<T>, h: Handle) -> Unhold {
+        let outcome = slot.word.unhold();
+        self.count_hold(Event::HoldGiven);
+        if outcome == Unhold::Buried {
+            match Session::own_if_known(&self.domain) {
+                Some(session) => self.bury(&session, Self::index(h), Event::Reaped),
+                None => self.bury_foreign(thread_ordinal(), Self::index(h), Event::Reaped),
+            }
+        }
+        outcome
+    }
+
+    /// Counts a hold taken or given by somebody who has no session.
+    pub(super) fn count_hold(&self, event: Event) {
+        self.count_foreign(thread_ordinal(), event);
+    }
+
+    /// Every entity alive now, told from the words: for `clear`.
+    pub(super) fn alive_at(&self, index: u64) -> Option<Handle> {
+        let index = Index(index as u32);
+        let word = self.table.slot(index)?.word.peek();
+        let alive = !matches!(word.state(), State::None | State::Dead) && !word.guarded();
+        let generation = NonZeroU32::new(word.generation()).filter(|_| alive)?;
+        Some(self.handle(index, generation))
+    }
+}

@@ -1,0 +1,200 @@
+//! A thread's session on a store: readers, and the operations without a pin of their own.
+
+use std::fmt;
+
+use super::{Hold, Pending, Reaped, Store};
+use crate::error::{BatchError, HoldError, LookupError, SpawnError, SpawnFailure, TransitionError};
+use crate::handle::Handle;
+use crate::reason::EndReason;
+use crate::reclaim::Session;
+use crate::state::{State, StateSet};
+
+/// A pin of this thread on a store: what it borrows stays readable until it ends or moves on.
+///
+/// A look-up is one load with Acquire and a comparison; readers write nothing that is shared.
+/// Neither Send nor Sync: with rayon, `for_each_init(|| store.pin(), ..)`.
+///
+/// Nothing that died after the pin is reused before it ends or [`repin`](Pinned::repin)s, the
+/// session's own dead included. So a loop repins every few hundred operations.
+///
+/// # Examples
+///
+/// ```
+/// use hatchery::Store;
+///
+/// let store = Store::new();
+/// let mut pinned = store.pin();
+/// for round in 0..1000 {
+///     let arrow = pinned.spawn_active(round)?;
+///     assert_eq!(*pinned.get(arrow)?, round);
+///     pinned.despawn(arrow)?;
+///     if round % 256 == 0 {
+///         pinned.repin();
+///     }
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Pinned<'s, T> {
+    store: &'s Store<T>,
+    session: Session,
+}
+
+impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
+    #[inline]
+    pub(super) fn new(store: &'s Store<T>) -> Pinned<'s, T> {
+        Pinned { store, session: Session::lending(&store.core().domain) }
+    }
+
+    /// The payload of an Active or Dying entity.
+    ///
+    /// # Errors
+    /// A [`LookupError`] that says why there is none; never another entity's payload.
+    ///
+    /// # Complexity
+    /// One load with Acquire beside the payload's own line.
+    #[inline]
+    pub fn get(&self, h: Handle) -> Result<&T, LookupError> {
+        let slot = self.store.core().find(h)?;
+        let word = slot.word.read();
+        if !word.readable_as(h.generation().get()) {
+            return Err(super::core::Core::<T>::missing(h, word));
+        }
+        // SAFETY: an Acquire load saw the entity readable, under this pin, which lasts as long as
+        // the borrow (invariant 2, 4).
+        Ok(unsafe { slot.payload.get() })
+    }
+
+    /// The payload of an Active entity.
+    ///
+    /// # Errors
+    /// As for [`get`](Pinned::get), and [`LookupError::Dying`].
+    #[inline]
+    pub fn get_active(&self, h: Handle) -> Result<&T, LookupError> {
+        match self.get_with_state(h)? {
+            (payload, State::Active) => Ok(payload),
+            _ => Err(LookupError::Dying { handle: h }),
+        }
+    }
+
+    /// The payload of an Active or Dying entity, and which of the two it was.
+    ///
+    /// # Errors
+    /// As for [`get`](Pinned::get).
+    #[inline]
+    pub fn get_with_state(&self, h: Handle) -> Result<(&T, State), LookupError> {
+        let slot = self.store.core().find(h)?;
+        let word = slot.word.read();
+        if !word.readable_as(h.generation().get()) {
+            return Err(super::core::Core::<T>::missing(h, word));
+        }
+        // SAFETY: as in `get`.
+        Ok((unsafe { slot.payload.get() }, word.state()))
+    }
+
+    /// Whether [`get`](Pinned::get) would answer the payload.
+    #[inline]
+    #[must_use]
+    pub fn contains(&self, h: Handle) -> bool {
+        self.get(h).is_ok()
+    }
+
+    /// How many [`Hold`]s an Active or Dying entity has.
+    ///
+    /// # Errors
+    /// As for [`get`](Pinned::get).
+    pub fn holds(&self, h: Handle) -> Result<u32, LookupError> {
+        let word = self.store.core().find(h)?.word.peek();
+        if word.readable_as(h.generation().get()) {
+            return Ok(word.holds());
+        }
+        Err(super::core::Core::<T>::missing(h, word))
+    }
+
+    /// The store that is pinned.
+    #[must_use]
+    pub fn store(&self) -> &'s Store<T> {
+        self.store
+    }
+
+    /// Moves the pin to now: what died before may be reclaimed.
+    ///
+    /// With another `Pinned` of the same store on this thread it does nothing.
+    #[inline]
+    pub fn repin(&mut self) {
+        let core = self.store.core();
+        if core.starving.get() > 0 {
+            core.hand_over_all(&self.session);
+        }
+        self.session.repin();
+    }
+
+    /// Every entity that is Active, in the order of slots.
+    ///
+    /// One that is Active for the whole scan is yielded exactly once, and no handle twice. The
+    /// body may spawn, kill, reap and iterate on the same store; what it spawns may appear or not.
+    ///
+    /// # Complexity
+    /// Looks at every slot that was ever used.
+    pub fn iter(&self) -> impl Iterator<Item = (Handle, &T)> {
+        let active = StateSet::of(&[State::Active]);
+        self.store.core().scan(active).map(|(handle, _, payload)| (handle, payload))
+    }
+
+    /// Every entity in one of `states`, as [`iter`](Pinned::iter); only Active and Dying can be
+    /// read, so the other states yield nothing.
+    pub fn iter_in(&self, states: StateSet) -> impl Iterator<Item = (Handle, State, &T)> {
+        self.store.core().scan(states)
+    }
+
+    /// [`iter`](Pinned::iter) on rayon's threads, under this pin.
+    #[cfg(feature = "rayon")]
+    pub fn par_iter(&self) -> impl rayon::iter::ParallelIterator<Item = (Handle, &T)> {
+        use rayon::iter::ParallelIterator as _;
+
+        let active = StateSet::of(&[State::Active]);
+        self.par_iter_in(active).map(|(handle, _, payload)| (handle, payload))
+    }
+
+    /// [`iter_in`](Pinned::iter_in) on rayon's threads, under this pin.
+    ///
+    /// The pin protects every read between now and the end of the borrow, on whatever thread: it
+    /// keeps the epoch, and a `repin` needs the borrow back. A job that pins and repins on this
+    /// thread while it waits does not move it: a nested repin does nothing.
+    #[cfg(feature = "rayon")]
+    pub fn par_iter_in(
+        &self,
+        states: StateSet,
+    ) -> impl rayon::iter::ParallelIterator<Item = (Handle, State, &T)> {
+        self.store.core().par_scan(states)
+    }
+
+    /// As [`Store::spawn`], without a pin of its own. The guard outlives this session.
+    ///
+    /// # Errors
+    /// As for [`Store::spawn`].
+    #[inline]
+    pub fn spawn(&self, value: T) -> Result<Pending<'s, T>, SpawnError<T>> {
+        let reserved = self.store.core().spawn(&self.session, value)?;
+        Ok(Pending::new(self.store, reserved))
+    }
+
+    /// As [`Store::spawn_with`], without a pin of its own.
+    ///
+    /// # Errors
+    /// As for [`Store::spawn`]; `make` is not called then.
+    pub fn spawn_with(
+        &self,
+        make: impl FnOnce(Handle) -> T,
+    ) -> Result<Pending<'s, T>, SpawnFailure> {
+        let reserved = self.store.core().spawn_empty(&self.session)?;
+        Ok(Pending::made(self.store, reserved, make))
+    }
+
+    shared_operations!(self, self.store, &self.session);
+}
+
+impl<T> fmt::Debug for Pinned<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pinned").field("store", self.store).finish_non_exhaustive()
+    }
+}

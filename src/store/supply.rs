@@ -1,0 +1,293 @@
+//! Where a spawn gets its slot from.
+//!
+//! The magazine first, without any read-modify-write. When it is empty, in this order: ripe
+//! batches (the shard's own, the depot, the neighbours'), what the collector can ripen now, dead
+//! stacks and magazines that nobody has claimed, fresh slots, and at last, in a store with limits,
+//! a bounded wait for whoever holds the epoch.
+
+use std::num::NonZeroU32;
+
+use super::core::{Core, Vacancy};
+use crate::error::SpawnFailure;
+use crate::free::{BATCH_CAPACITY, Claimed, Event, Magazine, Owned};
+use crate::reclaim::Session;
+use crate::segment::{Index, MAX_SLOTS, OutOfMemory};
+use crate::slot::{Slot, in_destructor};
+use crate::state::State;
+use crate::sync::{Ordering, PATIENCE};
+
+/// How often the collector is asked to advance before it counts as stuck: a batch is ripe two
+/// epochs after it was handed over, and one more lets a neighbour's pin catch up.
+const ADVANCES: u32 = 3;
+
+/// How often a call looks again when waiting has not helped the last time.
+const SHORT_PATIENCE: u32 = 3;
+
+impl From<OutOfMemory> for SpawnFailure {
+    fn from(refused: OutOfMemory) -> SpawnFailure {
+        SpawnFailure::OutOfMemory { bytes: refused.bytes }
+    }
+}
+
+impl<T> Core<T> {
+    /// A slot for one more entity, permit included, or the count of a refusal.
+    #[inline]
+    pub(super) fn reserve(&self, session: &Session) -> Result<Vacancy<'_, T>, SpawnFailure> {
+        let outcome = self.try_reserve(session);
+        if outcome.is_err() {
+            self.count(session, Event::Rejected);
+        }
+        outcome
+    }
+
+    #[inline]
+    fn try_reserve(&self, session: &Session) -> Result<Vacancy<'_, T>, SpawnFailure> {
+        let Some(permits) = &self.permits else { return self.take_vacancy(session) };
+        if !permits.take(session.home()) {
+            return Err(SpawnFailure::Exhausted { capacity: self.limits.capacity });
+        }
+        self.take_vacancy(session).inspect_err(|_| permits.give(session.home()))
+    }
+
+    /// A slot whose last payload is gone.
+    #[inline]
+    fn take_vacancy(&self, session: &Session) -> Result<Vacancy<'_, T>, SpawnFailure> {
+        let nested = std::mem::needs_drop::<T>() && in_destructor::now();
+        loop {
+            let magazine = session.magazine(&self.circulation)?;
+            if nested {
+                self.put_dirty_aside(session, magazine);
+            }
+            let Some(index) = magazine.take() else {
+                self.refill(session, nested)?;
+                continue;
+            };
+            let slot = self.table.known(index);
+            if let Some(generation) = self.renew(session, slot) {
+                return Ok(Vacancy { slot, index, generation });
+            }
+        }
+    }
+
+    /// Makes a slot ready that came out of a batch: drops the payload of its last entity. `None`
+    /// retires the slot: its generations are spent.
+    ///
+    /// The grace period is over, so the caller owns what is in the slot; user code runs here, with
+    /// the slot in no list and no borrow alive.
+    #[inline]
+    pub(super) fn renew(&self, session: &Session, slot: &Slot<T>) -> Option<NonZeroU32> {
+        let word = slot.word.peek();
+        if word.state() == State::Dead {
+            if !word.emptied() {
+                slot.word.set(word.buried_empty());
+                // SAFETY: the slot came out of a batch that has been through limbo, so no reader
+                // is left, and the word said that the payload was not dropped yet (invariant 4).
+                if unsafe { slot.payload.drop_in_place() } {
+                    self.count(session, Event::DropPanicked);
+                }
+            }
+            slot.word.set(word.vacant());
+            if word.generation() >= self.last.get() {
+                self.retired.add_shared(1);
+                self.count(session, Event::Retired);
+                return None;
+            }
+            self.count(session, Event::Renewed);
+        }
+        let spent = word.generation().max(self.floor);
+        if crate::sync::planted("generation not advanced") && spent > 0 {
+            return NonZeroU32::new(spent);
+        }
+        NonZeroU32::new(spent + 1)
+    }
+
+    /// Inside a destructor only slots that are None or fresh may serve: sends the batch that the
+    /// magazine takes from through limbo once more if a payload is still to be dropped on top.
+    #[cold]
+    fn put_dirty_aside(&self, session: &Session, magazine: Claimed<'_>) {
+        let Some(index) = magazine.peek() else { return };
+        let word = self.table.known(index).word.peek();
+        if word.state() == State::Dead && !word.emptied() {
+            if let Some(batch) = magazine.unload() {
+                self.hand_over(session, batch);
+            }
+        }
+    }
+
+    /// Fills the magazine, or says why there is nothing to fill it with.
+    #[cold]
+    fn refill(&self, session: &Session, nested: bool) -> Result<(), SpawnFailure> {
+        self.look_up_others(&*session.magazine(&self.circulation)?);
+        let found = if nested { self.circulation.take_drained() } else { self.scour(session) };
+        let found = match found {
+            Some(batch) => Some(batch),
+            None => self.grow(session)?,
+        };
+        match found {
+            Some(batch) => self.load(session, batch),
+            None if nested => Err(SpawnFailure::Reclaiming { dead: self.dead() }),
+            None => self.starve(session),
+        }
+    }
+
+    /// Puts a batch into the magazine.
+    fn load(&self, session: &Session, batch: Owned) -> Result<(), SpawnFailure> {
+        let magazine = session.magazine(&self.circulation)?;
+        if let Some(empty) = magazine.load(batch) {
+            self.circulation.put_empty(empty);
+        }
+        Ok(())
+    }
+
+    /// Any batch of slots that are free already, or that the collector can ripen now.
+    pub(super) fn scour(&self, session: &Session) -> Option<Owned> {
+        let home = session.home();
+        self.circulation
+            .take_ripe(home)
+            .or_else(|| self.ripen(session))
+            .or_else(|| self.gather(session, session.may_repin() || self.starving.get() > 0))
+            .or_else(|| self.ripen(session))
+    }
+
+    /// Asks the collector to advance until something is ripe.
+    fn ripen(&self, session: &Session) -> Option<Owned> {
+        for _ in 0..ADVANCES {
+            if self.circulation.in_limbo() == 0 {
+                return None;
+            }
+            session.advance();
+            if let Some(batch) = self.circulation.take_ripe(session.home()) {
+                return Some(batch);
+            }
+        }
+        None
+    }
+
+    /// Sends what lies about through limbo: dead stacks, magazines that nobody has claimed, and
+    /// with `own` this thread's. A batch to take from that lay unclaimed comes back at once.
+    pub(super) fn gather(&self, session: &Session, own: bool) -> Option<Owned> {
+        self.gather_dead(session);
+        if own {
+            self.hand_over_collected(session);
+        }
+        let home = session.home();
+        for magazine in self.circulation.magazines_from(home).filter_map(Magazine::claim) {
+            let (take, give) = (magazine.unload(), magazine.collect());
+            magazine.release();
+            if let Some(batch) = give {
+                self.hand_over(session, batch);
+            }
+            if take.is_some() {
+                return take;
+            }
+        }
+        None
+    }
+
+    /// Fresh slots, a batch at a time; `None` when the limits leave no room.
+    fn grow(&self, session: &Session) -> Result<Option<Owned>, SpawnFailure> {
+        if self.limits.capacity == usize::MAX
+            && self.backlog < usize::MAX
+            && self.dead() > self.backlog
+        {
+            return Ok(None);
+        }
+        self.circulation.ensure_shard(session.home())?;
+        let mut first = self.made();
+        if self.room(first) == 0 {
+            return Ok(None);
+        }
+        let mut batch = self.circulation.empty_box()?;
+        loop {
+            let end = first + self.fresh_batch(first).min(self.room(first));
+            if end == first {
+                self.circulation.put_empty(batch);
+                return Ok(None);
+            }
+            if let Err(refused) = self.table.ensure(first, end) {
+                self.circulation.put_empty(batch);
+                return Err(refused.into());
+            }
+            // Relaxed: uniqueness alone, by the read-modify-write; the segments were published by
+            // the table, and the indices are taken after they exist, so that a failed allocation
+            // loses none.
+            match self.fresh.compare_exchange_weak(first, end, Ordering::Relaxed, Ordering::Relaxed)
+            {
+                Ok(_) => {
+                    for index in (first..end).rev() {
+                        batch.push(Index(index as u32));
+                    }
+                    return Ok(Some(batch));
+                }
+                Err(actual) => first = actual,
+            }
+        }
+    }
+
+    /// How many slots may still be made beside the `made` that there are.
+    fn room(&self, made: u64) -> u64 {
+        let wanted = match self.limits.capacity {
+            usize::MAX => MAX_SLOTS,
+            capacity => (capacity as u64).saturating_add(self.backlog as u64),
+        };
+        wanted.saturating_add(self.retired.get()).min(MAX_SLOTS).saturating_sub(made)
+    }
+
+    /// How many fresh slots to take at once: with limits few enough that many threads find some;
+    /// without, 64 or a share of what there is.
+    fn fresh_batch(&self, made: u64) -> u64 {
+        let wanted = match self.limits.capacity {
+            usize::MAX => (made / 8).max(64),
+            capacity => (capacity / (8 * self.circulation.shard_count())).max(1) as u64,
+        };
+        wanted.min(BATCH_CAPACITY as u64)
+    }
+
+    /// How many Dead slots make a batch full: small stores hand over few at a time, and when
+    /// somebody is short of slots every one.
+    #[inline]
+    pub(super) fn full_batch(&self) -> usize {
+        if self.starving.get() > 0 {
+            return 1;
+        }
+        let wanted = match self.limits.capacity {
+            usize::MAX => (self.made() / 4).max(32),
+            capacity => {
+                let slots = (capacity as u64).saturating_add(self.backlog as u64);
+                (slots / (8 * self.circulation.shard_count() as u64)).max(1)
+            }
+        };
+        wanted.min(BATCH_CAPACITY as u64) as usize
+    }
+
+    /// Waits a bounded time for a slot that readers, or calls that are off the processor, still
+    /// hold. A courtesy, never a condition: it ends by itself, and at once where waiting did not
+    /// help the last time and nothing has ripened since.
+    #[cold]
+    fn starve(&self, session: &Session) -> Result<(), SpawnFailure> {
+        self.starving.add_shared(1);
+        let outcome = self.wait_for_batch(session);
+        self.starving.sub_shared(1);
+        match outcome? {
+            Some(batch) => self.load(session, batch),
+            None => Err(SpawnFailure::Reclaiming { dead: self.dead() }),
+        }
+    }
+
+    fn wait_for_batch(&self, session: &Session) -> Result<Option<Owned>, SpawnFailure> {
+        let stuck = self.circulation.ripened() == self.stalled_at.get();
+        let patience =
+            if stuck || !session.may_repin() { SHORT_PATIENCE.min(PATIENCE) } else { PATIENCE };
+        for round in 0..patience {
+            if let Some(batch) = self.scour(session) {
+                return Ok(Some(batch));
+            }
+            if let Some(batch) = self.grow(session)? {
+                return Ok(Some(batch));
+            }
+            session.courtesy(round);
+        }
+        self.stalled_at.set(self.circulation.ripened());
+        Ok(None)
+    }
+}

@@ -1,0 +1,67 @@
+//! The facade in an ordinary build: the standard library, nothing added.
+
+pub(crate) use std::sync::Arc;
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
+
+use std::cell::Cell;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// A cell whose accesses a model build can watch: the pointer is good for the closure only.
+#[repr(transparent)]
+#[derive(Debug)]
+pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
+
+impl<T> UnsafeCell<T> {
+    pub(crate) const fn new(value: T) -> UnsafeCell<T> {
+        UnsafeCell(std::cell::UnsafeCell::new(value))
+    }
+
+    #[inline]
+    pub(crate) fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        f(self.0.get())
+    }
+
+    #[inline]
+    pub(crate) fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        f(self.0.get())
+    }
+}
+
+/// A small number that tells threads apart well enough to spread them over shards.
+#[inline]
+pub(crate) fn thread_ordinal() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(1);
+    std::thread_local! {
+        static ORDINAL: Cell<usize> = const { Cell::new(0) };
+    }
+    ORDINAL.with(|ordinal| match ordinal.get() {
+        0 => {
+            // Relaxed: only uniqueness is asked for, and a read-modify-write gives it.
+            let fresh = NEXT.fetch_add(1, Ordering::Relaxed);
+            ordinal.set(fresh);
+            fresh
+        }
+        known => known,
+    })
+}
+
+/// A thread-local without lazy initialisation.
+macro_rules! local {
+    ($(#[$doc:meta])* static $name:ident: $t:ty = $init:expr;) => {
+        std::thread_local! { $(#[$doc])* static $name: $t = const { $init }; }
+    };
+}
+pub(crate) use local;
+
+/// How often a caller that is short of slots looks again before it gives up.
+pub(crate) const PATIENCE: u32 = 500;
+
+/// Leaves the processor to whoever holds the epoch: a bounded courtesy, never a condition.
+pub(crate) fn courtesy(round: u32) {
+    if round < 8 {
+        std::thread::yield_now();
+    } else {
+        std::thread::sleep(Duration::from_micros(100));
+    }
+}

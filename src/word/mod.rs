@@ -1,0 +1,144 @@
+//! The word of a slot: generation, holds, marks and state in one atomic, and the only loop that
+//! changes it.
+//!
+//! [`transition`] says which changes exist, as pure functions over [`SlotWord`]; [`StateWord`]
+//! carries them out. Every change is one compare-and-swap from a word whose change was just
+//! computed, or a plain store where one owner alone may write: a free slot, or a guarded one.
+
+mod layout;
+mod snapshot;
+mod transition;
+
+pub(crate) use layout::MAX_HOLDS;
+pub(crate) use snapshot::SlotWord;
+pub(crate) use transition::{Reap, Refusal, Step, Unhold};
+
+use crate::state::State;
+use crate::sync::{Atomic, Ordering};
+
+/// The atomic word of a slot.
+#[derive(Debug)]
+pub(crate) struct StateWord(Atomic<SlotWord>);
+
+impl StateWord {
+    /// The word of a slot that was never used. A zeroed segment holds the same.
+    #[cfg(all(loom, test))]
+    pub(crate) fn new() -> StateWord {
+        StateWord(Atomic::new(SlotWord::new(0, State::None)))
+    }
+
+    /// Reads the word before its payload may be read.
+    #[inline]
+    pub(crate) fn read(&self) -> SlotWord {
+        // Acquire P1: receives the payload of an entity seen Active or Dying; pairs with the
+        // Release P1 in `publish` and in `activate`. Kills and holds in between are
+        // read-modify-writes, so the release sequence of the publication goes on.
+        self.0.load(ord!(Acquire: P1))
+    }
+
+    /// Reads the word to look at it, not to touch the payload.
+    #[inline]
+    pub(crate) fn peek(&self) -> SlotWord {
+        // Relaxed: nothing behind the word is read.
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Changes the word as the owner of a free slot or of a guard, unseen: no payload behind it.
+    #[inline]
+    pub(crate) fn set(&self, word: SlotWord) {
+        // Relaxed: who owns the slot reads its own store; who looks at it from outside reads
+        // nothing behind a word that is None, Pending or Dead (R2).
+        self.0.store(word, Ordering::Relaxed);
+    }
+
+    /// Shows a payload that the caller has to itself: the entity becomes Active.
+    #[inline]
+    pub(crate) fn publish(&self, generation: u32) {
+        // Release P1: publishes the payload to every `read` that sees Active. A store suffices:
+        // the slot is free or guarded, so nobody else may change its word (R1).
+        self.0.store(SlotWord::new(generation, State::Active), ord!(Release: P1));
+    }
+
+    /// Gives up the guard and leaves the entity Pending, for whoever activates it by handle.
+    #[inline]
+    pub(crate) fn detach(&self, generation: u32) {
+        // Release P2: publishes the payload to the cancel that drops it (`cancel`), and heads the
+        // release sequence that a later activate by handle continues towards `read`.
+        self.0.store(SlotWord::detached(generation), ord!(Release: P2));
+    }
+
+    /// Pending → Active by handle.
+    pub(crate) fn activate(&self, generation: u32) -> Result<SlotWord, (SlotWord, Refusal)> {
+        // Release P1: what this thread wrote beside the payload; the payload itself was released
+        // by `detach`, whose release sequence this read-modify-write continues.
+        self.change(generation, ord!(Release: P1), SlotWord::activate)
+    }
+
+    /// Pending → Dead by handle: the caller owns the payload.
+    pub(crate) fn cancel(&self, generation: u32) -> Result<SlotWord, (SlotWord, Refusal)> {
+        // AcqRel L1, P2: receives the payload that another thread may have written before
+        // `detach`; as a link of L1 it hands on what this thread saw.
+        self.change(generation, ord!(AcqRel: L1, P2), SlotWord::cancel)
+    }
+
+    /// A change between Active, Dying and Dead, or of the count of holds.
+    #[inline]
+    pub(crate) fn advance(
+        &self,
+        generation: u32,
+        step: impl Fn(SlotWord) -> Step,
+    ) -> Result<SlotWord, (SlotWord, Refusal)> {
+        // AcqRel L1: one life's changes are a chain. Each hands on what its thread did with the
+        // payload, and receives what those before it did: the one that ends the life, and the
+        // destructor after the grace period, come after all of them.
+        self.change(generation, ord!(AcqRel: L1), step)
+    }
+
+    /// Gives back a hold: always succeeds, since the caller owns one.
+    pub(crate) fn unhold(&self) -> Unhold {
+        let mut found = self.peek();
+        loop {
+            let (next, outcome) = found.unhold();
+            // AcqRel L1: see `advance`; the last hold comes after everything that the others did.
+            match self.exchange(found, next, ord!(AcqRel: L1)) {
+                Ok(()) => return outcome,
+                Err(actual) => found = actual,
+            }
+        }
+    }
+
+    /// One compare-and-swap, for the drop of a store, which decides from each word it finds.
+    #[inline]
+    pub(crate) fn close(&self, found: SlotWord, next: SlotWord) -> Result<(), SlotWord> {
+        // AcqRel L1: see `advance`; the closer and the last Hold meet on this word.
+        self.exchange(found, next, ord!(AcqRel: L1))
+    }
+
+    /// The compare-and-swap loop: the word after the change, or the one that was found and why it
+    /// does not change.
+    #[inline]
+    fn change(
+        &self,
+        generation: u32,
+        order: Ordering,
+        step: impl Fn(SlotWord) -> Step,
+    ) -> Result<SlotWord, (SlotWord, Refusal)> {
+        let mut before = self.peek();
+        loop {
+            if before.generation() != generation {
+                return Err((before, Refusal::Gone));
+            }
+            let after = step(before).map_err(|refusal| (before, refusal))?;
+            match self.exchange(before, after, order) {
+                Ok(()) => return Ok(after),
+                Err(actual) => before = actual,
+            }
+        }
+    }
+
+    #[inline]
+    fn exchange(&self, found: SlotWord, next: SlotWord, order: Ordering) -> Result<(), SlotWord> {
+        // Relaxed on failure: the word that was found is only compared and stepped again.
+        self.0.compare_exchange_weak(found, next, order, Ordering::Relaxed).map(drop)
+    }
+}

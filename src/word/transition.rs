@@ -1,0 +1,311 @@
+//! The operations on a slot word as pure functions: a word in, the next word or a refusal out.
+//!
+//! | operation | edge | refused |
+//! | --- | --- | --- |
+//! | `activate` | Pending → Active | guarded |
+//! | `cancel` | Pending → Dead, emptied | guarded |
+//! | `kill`, `kill_and_hold` | Active → Dying | at the limit of holds |
+//! | `revive` | Dying → Active | once a reap was requested |
+//! | `reap` | Dying → Dead at holds = 0, else it marks the request | once a reap was requested |
+//! | `seal` | Active → Dying with the reap requested | |
+//! | `finish` | sealed Dying → Dead | |
+//! | `hold` | none: one more hold of Active or Dying | once a reap was requested |
+//! | `unhold` | the last one after a request: Dying → Dead | never |
+//!
+//! **Sealed** is Dying with the reap requested and no hold: only the call that sealed it finishes
+//! it, because every other operation on such a word is refused.
+
+use super::layout::*;
+use super::snapshot::SlotWord;
+use crate::state::{IllegalTransition, State};
+
+/// Why an operation does not apply to the word that was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// The generation or the entity has ended, or was never there.
+    Gone,
+    /// Reserved, not visible yet: reads and holds only.
+    NotYet,
+    /// The table has no such edge.
+    Illegal(IllegalTransition),
+    /// The table has the edge, but this operation starts elsewhere.
+    WrongState { found: State, needed: State },
+    /// A `Pending` guard has the entity to itself.
+    Guarded,
+    /// A reap was asked for already.
+    ReapRequested,
+    /// The count of holds is at its limit.
+    TooManyHolds,
+}
+
+pub(crate) type Step = Result<SlotWord, Refusal>;
+
+/// What a reap did to the word.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reap {
+    /// Dead: the caller owes the slot its burial.
+    Done,
+    /// The request stands: the last Hold owes the burial.
+    Deferred { holds: u32 },
+}
+
+/// What giving back a hold did to the word.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unhold {
+    /// The entity lives on, or others hold it.
+    Released,
+    /// The last one after a reap request: the caller owes the slot its burial.
+    Buried,
+    /// The last one of a closed store: the caller owes the payload its destructor, at once.
+    Ended,
+}
+
+/// An operation's edge, legal by construction.
+#[derive(Clone, Copy)]
+struct Edge {
+    from: State,
+    to: State,
+}
+
+impl Edge {
+    const fn new(from: State, to: State) -> Edge {
+        assert!(from.can_become(to), "the legal-edge table has this edge");
+        Edge { from, to }
+    }
+}
+
+const ACTIVATE: Edge = Edge::new(State::Pending, State::Active);
+const CANCEL: Edge = Edge::new(State::Pending, State::Dead);
+const KILL: Edge = Edge::new(State::Active, State::Dying);
+const REVIVE: Edge = Edge::new(State::Dying, State::Active);
+const REAP: Edge = Edge::new(State::Dying, State::Dead);
+
+impl SlotWord {
+    /// Whether the word is in the state that `edge` starts from, and the refusal if it is not.
+    #[inline]
+    fn starts(self, edge: Edge) -> Result<(), Refusal> {
+        let found = self.state();
+        if found == edge.from { Ok(()) } else { Err(self.refuse(edge)) }
+    }
+
+    #[cold]
+    fn refuse(self, edge: Edge) -> Refusal {
+        let found = self.state();
+        if matches!(found, State::None | State::Dead) {
+            Refusal::Gone
+        } else if found.can_become(edge.to) {
+            Refusal::WrongState { found, needed: edge.from }
+        } else {
+            Refusal::Illegal(IllegalTransition { from: found, to: edge.to })
+        }
+    }
+
+    /// Pending → Active, by handle.
+    #[inline]
+    pub(crate) fn activate(self) -> Step {
+        self.starts(ACTIVATE)?;
+        if self.guarded() { Err(Refusal::Guarded) } else { Ok(self.in_state(ACTIVATE.to)) }
+    }
+
+    /// Pending → Dead, by handle: the caller takes the payload out.
+    #[inline]
+    pub(crate) fn cancel(self) -> Step {
+        self.starts(CANCEL)?;
+        if self.guarded() {
+            return Err(Refusal::Guarded);
+        }
+        Ok(self.in_state(CANCEL.to).with(EMPTIED))
+    }
+
+    /// Active → Dying: the caller is the one that must settle.
+    #[inline]
+    pub(crate) fn kill(self) -> Step {
+        self.starts(KILL)?;
+        Ok(self.in_state(KILL.to))
+    }
+
+    /// Active → Dying with a hold for the caller, so that it can settle whatever others do.
+    #[inline]
+    pub(crate) fn kill_and_hold(self) -> Step {
+        let dying = self.kill()?;
+        if self.holds() == MAX_HOLDS { Err(Refusal::TooManyHolds) } else { Ok(dying.plus_hold()) }
+    }
+
+    /// Dying → Active.
+    #[inline]
+    pub(crate) fn revive(self) -> Step {
+        self.starts(REVIVE)?;
+        if self.reap_requested() {
+            Err(Refusal::ReapRequested)
+        } else {
+            Ok(self.in_state(REVIVE.to))
+        }
+    }
+
+    /// Dying → Dead, or the request for it while there are holds.
+    #[inline]
+    pub(crate) fn reap(self) -> Step {
+        self.starts(REAP)?;
+        if self.reap_requested() {
+            Err(Refusal::ReapRequested)
+        } else if self.holds() > 0 && !crate::sync::planted("reap ignores holds") {
+            Ok(self.with(REAP_REQUESTED))
+        } else {
+            Ok(self.in_state(REAP.to))
+        }
+    }
+
+    /// Active → Dying with the reap requested in the same step, so that no revive comes between.
+    #[inline]
+    pub(crate) fn seal(self) -> Step {
+        self.kill().map(|dying| dying.with(REAP_REQUESTED))
+    }
+
+    /// Sealed Dying → Dead, by the call that sealed it.
+    #[inline]
+    pub(crate) fn finish(self) -> Step {
+        self.starts(REAP)?;
+        debug_assert!(self.reap_requested() && self.holds() == 0, "only what is sealed: {self:?}");
+        Ok(self.in_state(REAP.to).without(REAP_REQUESTED))
+    }
+
+    /// One more hold of an Active or Dying entity.
+    #[inline]
+    pub(crate) fn hold(self) -> Step {
+        match self.state() {
+            State::Active | State::Dying if self.reap_requested() => Err(Refusal::ReapRequested),
+            State::Active | State::Dying => self.hold_again(),
+            State::Pending => Err(Refusal::NotYet),
+            State::None | State::Dead => Err(Refusal::Gone),
+        }
+    }
+
+    /// One more hold for somebody who has one: allowed after a reap request as well.
+    #[inline]
+    pub(crate) fn hold_again(self) -> Step {
+        if self.holds() == MAX_HOLDS { Err(Refusal::TooManyHolds) } else { Ok(self.plus_hold()) }
+    }
+
+    /// One hold less, and Dead in the same step if it was the last after a reap request.
+    #[inline]
+    pub(crate) fn unhold(self) -> (SlotWord, Unhold) {
+        let left = self.minus_hold();
+        if left.holds() > 0 || !left.reap_requested() {
+            return (left, Unhold::Released);
+        }
+        let dead = left.in_state(REAP.to).without(REAP_REQUESTED);
+        if left.closed() { (dead.with(EMPTIED), Unhold::Ended) } else { (dead, Unhold::Buried) }
+    }
+
+    /// What the drop of the last store does to a slot that somebody holds: the last Hold ends it.
+    #[inline]
+    pub(crate) fn close_held(self) -> SlotWord {
+        debug_assert!(self.holds() > 0);
+        self.in_state(State::Dying).with(REAP_REQUESTED | CLOSED)
+    }
+
+    /// Dead, with its payload taken out or about to be, by the owner of the slot.
+    #[inline]
+    pub(crate) const fn buried_empty(self) -> SlotWord {
+        SlotWord::new(self.generation(), State::Dead).with(EMPTIED)
+    }
+
+    /// None, by the owner of a Dead slot whose payload is gone.
+    #[inline]
+    pub(crate) const fn vacant(self) -> SlotWord {
+        SlotWord::new(self.generation(), State::None)
+    }
+
+    /// Pending and guarded, under the next generation.
+    #[inline]
+    pub(crate) const fn reserved(generation: u32) -> SlotWord {
+        SlotWord::new(generation, State::Pending).with(GUARDED)
+    }
+
+    /// Pending without its guard.
+    #[inline]
+    pub(crate) const fn detached(generation: u32) -> SlotWord {
+        SlotWord::new(generation, State::Pending)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn word(state: State) -> SlotWord {
+        SlotWord::new(7, state)
+    }
+
+    /// Every operation on every state: what moves, along which edge, and what is refused how.
+    #[test]
+    fn operation_on_each_state_follows_the_table() {
+        type Operation = fn(SlotWord) -> Step;
+        let operations: [(&str, Operation, State, State); 6] = [
+            ("activate", SlotWord::activate, State::Pending, State::Active),
+            ("cancel", SlotWord::cancel, State::Pending, State::Dead),
+            ("kill", SlotWord::kill, State::Active, State::Dying),
+            ("seal", SlotWord::seal, State::Active, State::Dying),
+            ("revive", SlotWord::revive, State::Dying, State::Active),
+            ("reap", SlotWord::reap, State::Dying, State::Dead),
+        ];
+        for (name, operation, from, to) in operations {
+            for found in State::ALL {
+                let outcome = operation(word(found));
+                let expected = match found {
+                    _ if found == from => {
+                        assert_eq!(outcome.map(SlotWord::state), Ok(to), "{name} from {found}");
+                        continue;
+                    }
+                    State::None | State::Dead => Refusal::Gone,
+                    _ if found.can_become(to) => Refusal::WrongState { found, needed: from },
+                    _ => Refusal::Illegal(IllegalTransition { from: found, to }),
+                };
+                assert_eq!(outcome, Err(expected), "{name} from {found}");
+            }
+        }
+    }
+
+    #[test]
+    fn guarded_word_refuses_activate_and_cancel() {
+        let guarded = SlotWord::reserved(7);
+        assert_eq!(guarded.activate(), Err(Refusal::Guarded));
+        assert_eq!(guarded.cancel(), Err(Refusal::Guarded));
+    }
+
+    #[test]
+    fn reap_of_a_held_word_is_deferred_to_the_last_hold() {
+        let held = word(State::Active).hold().unwrap().kill().unwrap().hold().unwrap();
+        let asked = held.reap().unwrap();
+        assert_eq!((asked.state(), asked.holds()), (State::Dying, 2));
+        assert_eq!(asked.reap(), Err(Refusal::ReapRequested));
+        assert_eq!(asked.revive(), Err(Refusal::ReapRequested));
+        assert_eq!(asked.hold(), Err(Refusal::ReapRequested));
+        let (one, first) = asked.unhold();
+        assert_eq!((one.state(), first), (State::Dying, Unhold::Released));
+        let (none, last) = one.unhold();
+        assert_eq!((none, last), (word(State::Dead), Unhold::Buried));
+    }
+
+    #[test]
+    fn hold_at_the_limit_is_refused_and_carries_nowhere() {
+        let mut full = word(State::Active);
+        full = SlotWord::from(u64::from(full) | HOLDS_MASK);
+        assert_eq!(full.holds(), MAX_HOLDS);
+        assert_eq!(full.hold(), Err(Refusal::TooManyHolds));
+        assert_eq!(full.hold_again(), Err(Refusal::TooManyHolds));
+        assert_eq!(full.kill_and_hold(), Err(Refusal::TooManyHolds));
+        assert_eq!((full.generation(), full.state()), (7, State::Active));
+    }
+
+    #[test]
+    fn closed_word_is_ended_by_its_last_hold() {
+        let held = word(State::Active).hold().unwrap().close_held();
+        assert_eq!(held.hold(), Err(Refusal::ReapRequested));
+        let (dead, outcome) = held.unhold();
+        assert_eq!(outcome, Unhold::Ended);
+        assert!(dead.emptied() && dead.state() == State::Dead);
+    }
+}
