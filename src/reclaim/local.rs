@@ -25,6 +25,8 @@ pub(super) struct Entry {
     /// Sessions of this thread that are open now; they share the magazine.
     pub(super) sessions: Cell<u32>,
     pub(super) magazine: Cell<Option<NonNull<Magazine>>>,
+    /// Whether this thread has handed garbage over and not looked around since.
+    pub(super) owes: Cell<bool>,
 }
 
 /// The list; it clears the cache before its entries go.
@@ -122,6 +124,7 @@ impl Entry {
             home: thread_ordinal(),
             sessions: Cell::new(0),
             magazine: Cell::new(None),
+            owes: Cell::new(false),
         }
     }
 }

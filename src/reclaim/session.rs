@@ -10,7 +10,10 @@ use super::Domain;
 use super::local::{self, Entry};
 use crate::free::{Circulation, Claimed, Owned};
 use crate::segment::OutOfMemory;
-use crate::sync::{Arc, courtesy};
+use crate::sync::{Arc, courtesy, step_aside};
+
+/// How often a session that made garbage steps aside at most before it goes on.
+const STEPS_ASIDE: u32 = 4;
 
 /// A pin. While it lives, no payload that its thread could have seen is dropped.
 #[derive(Debug)]
@@ -86,6 +89,7 @@ impl Session {
     /// Sends a batch of Dead slots through limbo: after the grace period it is ripe.
     pub(crate) fn defer_ripening(&self, circulation: &Arc<Circulation>, batch: Owned) {
         circulation.count_hand_over();
+        self.entry.owes.set(true);
         let (circulation, home) = (Arc::clone(circulation), self.entry.home);
         let guard = self.guard.borrow();
         let Some(guard) = guard.as_ref() else { unreachable!("nothing is deferred unpinned") };
@@ -106,6 +110,35 @@ impl Session {
         guard.flush();
         if self.may_repin() {
             guard.repin();
+        }
+    }
+
+    /// Whether the thread has handed garbage over since it was last asked: it owes the others a
+    /// look at how much there is. Readers owe nothing.
+    #[inline]
+    pub(crate) fn owes(&self) -> bool {
+        self.entry.owes.get()
+    }
+
+    /// Steps aside, unpinned, while it is crowded with garbage: whoever holds the epoch gets the
+    /// processor. A few times at most: a courtesy, never a condition. The owner lends nothing out.
+    #[cold]
+    pub(crate) fn step_aside(&mut self, crowded: impl Fn() -> bool) {
+        self.entry.owes.set(false);
+        if self.entry.sessions.get() > 1 {
+            return;
+        }
+        let participant = &self.entry.participant;
+        let guard = self.guard.get_mut();
+        for _ in 0..STEPS_ASIDE {
+            if !crowded() {
+                return;
+            }
+            if let Some(pinned) = guard.take() {
+                pinned.flush();
+            }
+            step_aside();
+            *guard = Some(participant.pin());
         }
     }
 

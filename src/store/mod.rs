@@ -104,7 +104,9 @@ impl<T> Store<T> {
 
     #[inline]
     fn session(&self) -> Session {
-        Session::own(&self.core().domain)
+        let mut session = Session::own(&self.core().domain);
+        self.core().look_around(&mut session);
+        session
     }
 }
 

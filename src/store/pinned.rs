@@ -42,7 +42,9 @@ pub struct Pinned<'s, T> {
 impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
     #[inline]
     pub(super) fn new(store: &'s Store<T>) -> Pinned<'s, T> {
-        Pinned { store, session: Session::lending(&store.core().domain) }
+        let mut session = Session::lending(&store.core().domain);
+        store.core().look_around(&mut session);
+        Pinned { store, session }
     }
 
     /// The payload of an Active or Dying entity.
@@ -125,6 +127,7 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
         if core.starving.get() > 0 {
             core.hand_over_all(&self.session);
         }
+        core.look_around(&mut self.session);
         self.session.repin();
     }
 

@@ -20,6 +20,10 @@ use crate::sync::{Ordering, PATIENCE};
 /// epochs after it was handed over, and one more lets a neighbour's pin catch up.
 const ADVANCES: u32 = 3;
 
+/// So many Dead slots may be in limbo before those that make them step aside; in a store where more
+/// are alive, as many as are alive.
+const CROWDED: u64 = 16_384;
+
 /// How often a call looks again when waiting has not helped the last time.
 const SHORT_PATIENCE: u32 = 3;
 
@@ -258,6 +262,21 @@ impl<T> Core<T> {
             }
         };
         wanted.min(BATCH_CAPACITY as u64) as usize
+    }
+
+    /// Moves a session's pin along or begins it, after stepping aside if its thread has made
+    /// garbage and there is much of it: with more threads than cores, one that is off the processor
+    /// holds the epoch for whole time slices, and the others would fill the memory meanwhile.
+    #[inline]
+    pub(super) fn look_around(&self, session: &mut Session) {
+        if session.owes() {
+            session.step_aside(|| self.crowded());
+        }
+    }
+
+    fn crowded(&self) -> bool {
+        let waiting = self.circulation.in_limbo() * self.full_batch() as u64;
+        waiting > CROWDED.max(self.len() as u64)
     }
 
     /// Waits a bounded time for a slot that readers, or calls that are off the processor, still

@@ -46,3 +46,8 @@ pub(crate) const PATIENCE: u32 = 1;
 pub(crate) fn courtesy(_round: u32) {
     loom::thread::yield_now();
 }
+
+/// Lets another model thread run.
+pub(crate) fn step_aside() {
+    loom::thread::yield_now();
+}

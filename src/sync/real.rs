@@ -65,3 +65,8 @@ pub(crate) fn courtesy(round: u32) {
         std::thread::sleep(Duration::from_micros(100));
     }
 }
+
+/// Sleeps a moment, so that whoever holds the epoch gets the processor.
+pub(crate) fn step_aside() {
+    std::thread::sleep(Duration::from_micros(50));
+}
