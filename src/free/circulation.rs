@@ -11,7 +11,7 @@ use super::batch::{Boxes, Owned};
 use super::magazine::{Claimed, Magazine, Tally};
 use super::treiber::TaggedStack;
 use crate::segment::{Index, OutOfMemory};
-use crate::sync::{AtomicPtr, AtomicU32, Counter, Ordering};
+use crate::sync::{AtomicPtr, AtomicU32, Counter, Ordering, planted};
 
 /// One shard's traffic. It holds no slots: any shard may hold any slot's index.
 #[derive(Debug)]
@@ -78,6 +78,11 @@ impl Circulation {
     /// Batches whose grace period ended since the store was made.
     pub(crate) fn ripened(&self) -> u64 {
         self.ripened.get()
+    }
+
+    /// Batches that were ever sent into limbo.
+    pub(crate) fn handed_over(&self) -> u64 {
+        self.handed_over.get()
     }
 
     /// Counts a batch that goes into limbo.
@@ -277,6 +282,11 @@ impl Shard {
         // Relaxed: a hint that saves the read-modify-write.
         if self.dead.load(Ordering::Relaxed) == 0 {
             return 0;
+        }
+        if planted("dead stack read and then cleared") {
+            let top = self.dead.load(ord!(Acquire: D1));
+            self.dead.store(0, Ordering::Relaxed);
+            return top;
         }
         // Acquire D1: receives the links and the ends of the lives. The pushes below the top are
         // read-modify-writes, so each one's release sequence goes on up to the head.

@@ -7,7 +7,7 @@ use std::ops::Deref;
 
 use super::batch::Owned;
 use crate::segment::Index;
-use crate::sync::{AtomicBool, AtomicPtr, Counter, Ordering, UnsafeCell};
+use crate::sync::{AtomicBool, AtomicPtr, Counter, Ordering, UnsafeCell, planted};
 
 /// What is counted, one counter each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,15 +140,18 @@ impl Magazine {
 
     /// Claims it, if nobody has it.
     pub(crate) fn claim(&self) -> Option<Claimed<'_>> {
-        // Relaxed: a hint that saves the read-modify-write; the swap decides.
+        // Relaxed: a hint that saves the read-modify-write; the compare-and-swap decides.
         if self.claimed.load(Ordering::Relaxed) {
             return None;
         }
-        // Acquire M1: receives the pockets of the owner before; pairs with the Release M1 in
-        // `release`.
-        if self.claimed.swap(true, ord!(Acquire: M1)) {
-            return None;
+        if planted("magazine claimed without the compare-and-swap") {
+            self.claimed.store(true, ord!(Release: M1));
+            // SAFETY: none, that is the fault.
+            return Some(unsafe { Claimed::new(self) });
         }
+        // Acquire M1: receives the pockets of the owner before; pairs with the Release M1 in
+        // `release`. Relaxed on failure: it has an owner.
+        self.claimed.compare_exchange(false, true, ord!(Acquire: M1), Ordering::Relaxed).ok()?;
         // SAFETY: claimed just now, by this call.
         Some(unsafe { Claimed::new(self) })
     }

@@ -18,9 +18,10 @@ const STEPS_ASIDE: u32 = 4;
 /// A pin. While it lives, no payload that its thread could have seen is dropped.
 #[derive(Debug)]
 pub(crate) struct Session {
-    entry: Rc<Entry>,
-    /// `None` only within [`courtesy`](Session::courtesy).
+    /// `None` only while the session steps aside. Before `entry`: the pin ends before the
+    /// participant that it belongs to.
     guard: RefCell<Option<Guard>>,
+    entry: Rc<Entry>,
     /// The session of one call, which hands out no borrow: it may repin on its own.
     own: bool,
 }
@@ -47,7 +48,7 @@ impl Session {
     fn open(entry: Rc<Entry>, own: bool) -> Session {
         entry.sessions.set(entry.sessions.get() + 1);
         let guard = entry.participant.pin();
-        Session { entry, guard: RefCell::new(Some(guard)), own }
+        Session { guard: RefCell::new(Some(guard)), entry, own }
     }
 
     /// The shard that the thread prefers.

@@ -8,6 +8,9 @@ use crate::slot::in_destructor;
 use crate::state::State;
 use crate::sync::PATIENCE;
 
+/// How often `reclaim` goes on after everything that was Dead at its beginning is back.
+const EXTRA_ROUNDS: u32 = 8;
+
 /// How often `reclaim` looks again when nothing moves and waiting cannot help.
 const SHORT_PATIENCE: u32 = 3;
 
@@ -140,29 +143,36 @@ struct Reclaim<'c, T> {
 
 impl<T> Reclaim<'_, T> {
     fn run(&mut self) {
-        let mut idle_rounds = 0;
+        let circulation = &self.core.circulation;
+        let (mut idle_rounds, mut extra_rounds) = (0, 0);
+        self.sort_magazines();
+        let goal = circulation.handed_over();
         loop {
             let before = self.back;
-            self.sort_magazines();
-            if !self.drain_ripe() {
+            if !self.drain_ripe() || circulation.in_limbo() == 0 {
                 return;
             }
-            if self.core.circulation.in_limbo() == 0 {
-                return;
+            if circulation.ripened() >= goal {
+                // What was Dead when the call began is back. What others make Dead meanwhile could
+                // keep it here for ever.
+                extra_rounds += 1;
+                if extra_rounds > EXTRA_ROUNDS {
+                    return;
+                }
             }
             self.session.advance();
-            if self.back > before || self.core.circulation.has_ripe() {
+            if self.back > before || circulation.has_ripe() {
                 idle_rounds = 0;
-                continue;
-            }
-            if idle_rounds >= self.patience() {
-                self.core.stalled_at.set(self.core.circulation.ripened());
+            } else if idle_rounds < self.patience() {
+                if idle_rounds >= SHORT_PATIENCE {
+                    self.session.courtesy(idle_rounds - SHORT_PATIENCE);
+                }
+                idle_rounds += 1;
+            } else {
+                self.core.stalled_at.set(circulation.ripened());
                 return;
             }
-            if idle_rounds >= SHORT_PATIENCE {
-                self.session.courtesy(idle_rounds - SHORT_PATIENCE);
-            }
-            idle_rounds += 1;
+            self.sort_magazines();
         }
     }
 

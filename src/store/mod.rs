@@ -25,6 +25,8 @@ pub use builder::StoreBuilder;
 pub use hold::Hold;
 pub use lifecycle::Reaped;
 pub use pending::Pending;
+#[cfg(all(loom, test))]
+pub(crate) use permits::Permits;
 pub use pinned::Pinned;
 pub use weak::WeakStore;
 

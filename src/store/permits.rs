@@ -10,7 +10,7 @@
 
 use crossbeam_utils::CachePadded;
 
-use crate::sync::{AtomicU64, Ordering, planted};
+use crate::sync::{AtomicU64, planted};
 
 const VERSION_SHIFT: u32 = 32;
 
@@ -24,11 +24,11 @@ const fn version(word: u64) -> u64 {
 
 /// The free units of a capacity.
 #[derive(Debug)]
-pub(super) struct Permits(Box<[CachePadded<AtomicU64>]>);
+pub(crate) struct Permits(Box<[CachePadded<AtomicU64>]>);
 
 impl Permits {
     /// `capacity` permits over `shards` words, a power of two.
-    pub(super) fn new(capacity: u32, shards: usize) -> Permits {
+    pub(crate) fn new(capacity: u32, shards: usize) -> Permits {
         let shards = shards as u32;
         Permits(
             (0..shards)
@@ -41,14 +41,14 @@ impl Permits {
     }
 
     /// Memory of the words.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.0)
     }
 
     /// Takes a permit, from the home shard outward; false if there was a moment without any.
     #[inline]
-    pub(super) fn take(&self, home: usize) -> bool {
-        self.take_from(home & (self.0.len() - 1)) || self.take_slow(home)
+    pub(crate) fn take(&self, home: usize) -> bool {
+        self.take_from(home & (self.0.len() - 1)).is_ok() || self.take_slow(home)
     }
 
     #[cold]
@@ -58,18 +58,10 @@ impl Permits {
             let mut passes = [0u64; 2];
             for pass in &mut passes {
                 for step in 0..self.0.len() {
-                    let shard = (home + step) & mask;
-                    if self.take_from(shard) {
-                        return true;
+                    match self.take_from((home + step) & mask) {
+                        Ok(()) => return true,
+                        Err(version) => *pass = pass.wrapping_add(version),
                     }
-                    // Acquire C1: keeps the readings of the second pass behind those of the first,
-                    // and receives what was given back; pairs with the Release C1 in `give`.
-                    let word = self.0[shard].load(ord!(Acquire: C1));
-                    if count(word) > 0 {
-                        // Given back since: its version tells the passes apart.
-                        *pass = pass.wrapping_add(1 << VERSION_SHIFT);
-                    }
-                    *pass = pass.wrapping_add(version(word));
                 }
                 if planted("one pass before a refusal") {
                     return false;
@@ -82,29 +74,33 @@ impl Permits {
         }
     }
 
+    /// Takes a permit of one word, or answers the version under which it had none: one reading
+    /// says both, because a count and a version from two readings need not belong together.
     #[inline]
-    fn take_from(&self, shard: usize) -> bool {
-        // Acquire C1: see `take_slow`.
+    fn take_from(&self, shard: usize) -> Result<(), u64> {
+        // Acquire C1: keeps the readings of a second pass behind those of the first, and receives
+        // what was given back elsewhere before the permit that is missing here was taken.
         let mut word = self.0[shard].load(ord!(Acquire: C1));
         while count(word) > 0 {
-            // Acquire C1: the entity that gave the unit back has ended before this one begins;
-            // pairs with the Release C1 in `give`. Relaxed on failure: it is only compared again.
+            // AcqRel C1: the entity that gave the unit back has ended before this one begins; and
+            // whoever finds the word empty sees what this thread gave to another word before.
+            // Acquire C1 on failure: see above.
             match self.0[shard].compare_exchange_weak(
                 word,
                 word - 1,
+                ord!(AcqRel: C1),
                 ord!(Acquire: C1),
-                Ordering::Relaxed,
             ) {
-                Ok(_) => return true,
+                Ok(_) => return Ok(()),
                 Err(actual) => word = actual,
             }
         }
-        false
+        Err(version(word))
     }
 
     /// Gives a permit back, after its entity is Dead.
     #[inline]
-    pub(super) fn give(&self, home: usize) {
+    pub(crate) fn give(&self, home: usize) {
         let one = (1 << VERSION_SHIFT) + 1;
         // Release C1: the entity has ended; pairs with the Acquire C1 in `take_from`.
         self.0[home & (self.0.len() - 1)].fetch_add(one, ord!(Release: C1));

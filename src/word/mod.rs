@@ -14,7 +14,7 @@ pub(crate) use snapshot::SlotWord;
 pub(crate) use transition::{Reap, Refusal, Step, Unhold};
 
 use crate::state::State;
-use crate::sync::{Atomic, Ordering};
+use crate::sync::{Atomic, Ordering, planted};
 
 /// The atomic word of a slot.
 #[derive(Debug)]
@@ -138,6 +138,13 @@ impl StateWord {
 
     #[inline]
     fn exchange(&self, found: SlotWord, next: SlotWord, order: Ordering) -> Result<(), SlotWord> {
+        let counts = next.holds() > found.holds();
+        if planted("edge without the compare-and-swap") && !counts
+            || planted("hold without the compare-and-swap") && counts
+        {
+            self.0.store(next, ord!(Release: L1));
+            return Ok(());
+        }
         // Relaxed on failure: the word that was found is only compared and stepped again.
         self.0.compare_exchange_weak(found, next, order, Ordering::Relaxed).map(drop)
     }
