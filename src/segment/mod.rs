@@ -36,17 +36,18 @@ enum Place {
 }
 
 /// The place of a slot. Worked example: index 200 has its highest bit at 7, so it lies in small
-/// segment 7 - 6 + 1 = 2, which begins at 128, at offset 72.
+/// segment 7 - 5 = 2, which begins at 128, at offset 72. The bits below the first segment's size
+/// are set for the search, so that indices 0 to 63 count as having their highest bit at 5 and lie
+/// in segment 0, which begins at 32 with that bit cleared: at 0.
 #[inline(always)]
 const fn place(index: Index) -> Place {
     let index = index.0;
     if index >> FULL_BITS == 0 {
-        if index >> FIRST_BITS == 0 {
-            return Place::Small { segment: 0, offset: index as usize };
-        }
-        let highest = index.ilog2();
-        let segment = (highest - FIRST_BITS + 1) as usize;
-        return Place::Small { segment, offset: (index ^ (1 << highest)) as usize };
+        const BELOW_FIRST: u32 = (1 << FIRST_BITS) - 1;
+        let highest = (index | BELOW_FIRST).ilog2();
+        let begin = (1 << highest) & !BELOW_FIRST;
+        let segment = (highest + 1 - FIRST_BITS) as usize;
+        return Place::Small { segment, offset: (index - begin) as usize };
     }
     let full = index >> FULL_BITS;
     Place::Full {

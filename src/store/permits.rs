@@ -78,18 +78,18 @@ impl Permits {
     /// says both, because a count and a version from two readings need not belong together.
     #[inline]
     fn take_from(&self, shard: usize) -> Result<(), u64> {
-        // Acquire C1: keeps the readings of a second pass behind those of the first, and receives
-        // what was given back elsewhere before the permit that is missing here was taken.
-        let mut word = self.0[shard].load(ord!(Acquire: C1));
+        // Acquire C2: whoever took the last permit here may have given one back elsewhere before;
+        // the reading of that word must see it.
+        let mut word = self.0[shard].load(ord!(Acquire: C2));
         while count(word) > 0 {
-            // AcqRel C1: the entity that gave the unit back has ended before this one begins; and
-            // whoever finds the word empty sees what this thread gave to another word before.
-            // Acquire C1 on failure: see above.
+            // AcqRel C2, C1: whoever finds the word empty sees what this thread gave to others
+            // before; and the entity that gave the unit back has ended before this one begins
+            // (pairs with the Release C1 in `give`). Acquire C2 on failure: as above.
             match self.0[shard].compare_exchange_weak(
                 word,
                 word - 1,
-                ord!(AcqRel: C1),
-                ord!(Acquire: C1),
+                ord!(AcqRel: C2, C1),
+                ord!(Acquire: C2),
             ) {
                 Ok(_) => return Ok(()),
                 Err(actual) => word = actual,
