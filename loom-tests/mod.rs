@@ -2,28 +2,56 @@
 //!
 //! `loom-tests/README.md` says how to run one and how to read what it reports.
 
+mod free;
+mod grave;
+mod magazine;
+mod permits;
+mod segment;
+mod slot;
 mod word;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// Preemptions that are explored unless `MODEL_PREEMPTIONS` says otherwise.
+const PREEMPTIONS: usize = 2;
 
 /// Explores `body` and prints how many interleavings there were; fails with fewer than `least`,
 /// because a model that explores nothing passes always.
 ///
-/// `MODEL_PREEMPTIONS` sets the bound on preemptions (2).
+/// `MODEL_PREEMPTIONS` sets the bound on preemptions, where `least` is not asked for: it counts
+/// what the usual bound explores.
 fn model(name: &str, least: usize, body: impl Fn() + Sync + Send + 'static) {
+    let bound = std::env::var("MODEL_PREEMPTIONS").ok().and_then(|bound| bound.parse().ok());
+    explore(name, bound.unwrap_or(PREEMPTIONS), least, body);
+}
+
+/// As [`model`], for a body whose fault needs `bound` preemptions at least.
+fn model_bounded(name: &str, bound: usize, least: usize, body: impl Fn() + Sync + Send + 'static) {
+    let asked = std::env::var("MODEL_PREEMPTIONS").ok().and_then(|bound| bound.parse().ok());
+    explore(name, asked.unwrap_or(bound).max(bound), least, body);
+}
+
+fn explore(name: &str, bound: usize, least: usize, body: impl Fn() + Sync + Send + 'static) {
     let explored = Arc::new(AtomicUsize::new(0));
     let mut builder = loom::model::Builder::new();
-    let bound = std::env::var("MODEL_PREEMPTIONS").ok().and_then(|bound| bound.parse().ok());
-    builder.preemption_bound = Some(bound.unwrap_or(2));
+    builder.preemption_bound = Some(bound);
     builder.max_branches = 100_000;
     let counter = Arc::clone(&explored);
+    let begun = Instant::now();
     builder.check(move || {
         counter.fetch_add(1, Ordering::Relaxed);
         crate::sync::reset_ordinals();
+        grave::forget_violations();
         body();
+        grave::assert_no_violations();
     });
     let explored = explored.load(Ordering::Relaxed);
-    println!("model {name}: {explored} interleavings");
-    assert!(explored >= least, "{name} explored {explored} interleavings, expected {least}");
+    let seconds = begun.elapsed().as_secs_f64();
+    println!("model {name}: {explored} interleavings, {bound} preemptions, {seconds:.2} s");
+    assert!(
+        bound < PREEMPTIONS || explored >= least,
+        "{name} explored {explored} interleavings, expected {least}"
+    );
 }

@@ -1,18 +1,206 @@
-//! The word's edges: exactly one caller wins each.
+//! The word's edges: exactly one caller wins each, and what the payload needs comes with it.
 
+use loom::cell::UnsafeCell;
 use loom::thread;
 
 use super::model;
-use crate::store::Store;
+use super::slot::{GENERATION, Lone};
+use crate::state::State;
+use crate::word::SlotWord;
 
 #[test]
 fn kill_against_kill_has_one_winner() {
-    model("kill_against_kill", 10, || {
-        let store = Store::new();
-        let h = store.spawn_active(7u32).unwrap();
-        let other = store.clone();
-        let there = thread::spawn(move || other.kill(h).is_ok());
-        let here = store.kill(h).is_ok();
+    model("kill_against_kill", 4, || {
+        let slot = Lone::active();
+        let other = slot.clone();
+        let there = thread::spawn(move || other.kill());
+        let here = slot.kill();
         assert!(here ^ there.join().unwrap());
     });
 }
+
+#[test]
+fn revive_against_reap_has_one_winner() {
+    model("revive_against_reap", 4, || {
+        let slot = Lone::dying(0);
+        let other = slot.clone();
+        let reaped = thread::spawn(move || other.reap() == Some(true));
+        let revived = slot.revive();
+        assert!(revived ^ reaped.join().unwrap());
+        assert_eq!(slot.graveyard.dropped(), usize::from(!revived));
+    });
+}
+
+/// Both act on an entity whose guard is given up meanwhile; the winner of the cancel drops what
+/// another thread has written.
+#[test]
+fn cancel_against_activate_of_a_detached_entity_has_one_winner() {
+    model("cancel_against_activate", 20, || {
+        let slot = Lone::empty();
+        let (first, second) = (slot.clone(), slot.clone());
+        let cancelled = thread::spawn(move || {
+            let won = first.word.cancel(GENERATION).is_ok();
+            if won {
+                first.bury();
+            }
+            won
+        });
+        let activated = thread::spawn(move || {
+            let won = second.word.activate(GENERATION).is_ok();
+            if second.word.read().readable_as(GENERATION) {
+                assert_eq!(second.read(), 7);
+            }
+            won
+        });
+        slot.write();
+        slot.word.detach(GENERATION);
+        let (cancelled, activated) = (cancelled.join().unwrap(), activated.join().unwrap());
+        assert!(!(cancelled && activated), "one edge, two winners");
+        let state = slot.word.peek().state();
+        let expected = match (cancelled, activated) {
+            (true, _) => State::Dead,
+            (_, true) => State::Active,
+            _ => State::Pending,
+        };
+        assert_eq!(state, expected);
+    });
+}
+
+#[test]
+fn hold_against_reap_keeps_the_entity_or_is_refused() {
+    model("hold_against_reap", 4, || {
+        let slot = Lone::dying(0);
+        let other = slot.clone();
+        let reaped = thread::spawn(move || other.reap());
+        let buried_here = slot.hold().then(|| {
+            assert_eq!(slot.read(), 7);
+            slot.unhold()
+        });
+        let reaped = reaped.join().unwrap();
+        let burials = usize::from(buried_here == Some(true)) + usize::from(reaped == Some(true));
+        assert_eq!(burials, 1, "held {buried_here:?}, reaped {reaped:?}");
+        assert_eq!(slot.word.peek().state(), State::Dead);
+        slot.graveyard.assert_all_dropped();
+    });
+}
+
+#[test]
+fn last_hold_dropped_against_reap_buries_once() {
+    model("last_hold_against_reap", 4, || {
+        let slot = Lone::dying(1);
+        let other = slot.clone();
+        let reaped = thread::spawn(move || other.reap() == Some(true));
+        assert_eq!(slot.read(), 7);
+        let buried = slot.unhold();
+        assert!(buried ^ reaped.join().unwrap());
+        slot.graveyard.assert_all_dropped();
+    });
+}
+
+/// The last one drops what the other has read.
+#[test]
+fn two_holds_dropped_after_a_reap_request_bury_once() {
+    model("two_holds_dropped", 4, || {
+        let slot = Lone::dying(2);
+        assert_eq!(slot.reap(), Some(false));
+        let other = slot.clone();
+        let there = thread::spawn(move || {
+            assert_eq!(other.read(), 7);
+            other.unhold()
+        });
+        assert_eq!(slot.read(), 7);
+        let here = slot.unhold();
+        assert!(here ^ there.join().unwrap());
+        slot.graveyard.assert_all_dropped();
+    });
+}
+
+#[test]
+fn kill_and_hold_against_despawn_buries_once() {
+    model("kill_and_hold_against_despawn", 4, || {
+        let slot = Lone::active();
+        let other = slot.clone();
+        let despawned = thread::spawn(move || {
+            match other.word.advance(GENERATION, SlotWord::seal) {
+                Ok(sealed) if sealed.holds() > 0 => false,
+                Ok(_) => {
+                    other.word.advance(GENERATION, SlotWord::finish).expect("sealed by this call");
+                    other.bury();
+                    true
+                }
+                // Dying already: the despawn goes on as a reap.
+                Err(_) => other.reap() == Some(true),
+            }
+        });
+        let held = slot.word.advance(GENERATION, SlotWord::kill_and_hold).is_ok();
+        let buried = held && {
+            assert_eq!(slot.read(), 7);
+            slot.unhold()
+        };
+        assert!(buried ^ despawned.join().unwrap());
+        slot.graveyard.assert_all_dropped();
+    });
+}
+
+/// Holds are counted while others kill: no count and no edge is lost.
+#[test]
+fn hold_against_kill_loses_neither() {
+    model("hold_against_kill", 4, || {
+        let slot = Lone::active();
+        let other = slot.clone();
+        let killed = thread::spawn(move || other.kill());
+        assert!(slot.hold());
+        assert!(killed.join().unwrap());
+        let word = slot.word.peek();
+        assert_eq!((word.state(), word.holds()), (State::Dying, 1));
+    });
+}
+
+/// The owner publishes; whoever sees Active reads what was written before.
+#[test]
+fn publication_carries_the_payload() {
+    model("publication", 2, || {
+        let slot = Lone::empty();
+        let reader = slot.clone();
+        let reader = thread::spawn(move || {
+            let word = reader.word.read();
+            word.readable_as(GENERATION).then(|| reader.read())
+        });
+        slot.write();
+        slot.word.publish(GENERATION);
+        assert!(matches!(reader.join().unwrap(), None | Some(7)));
+    });
+}
+
+/// One thread makes the entity, a second shows it, a third reads it: the third sees what either
+/// wrote.
+#[test]
+fn entity_activated_by_another_thread_is_complete_for_a_third() {
+    model("detach_activate_read", 20, || {
+        let slot = Lone::empty();
+        let beside = std::sync::Arc::new(Beside(UnsafeCell::new(0)));
+        let (activator, reader) = (slot.clone(), slot.clone());
+        let (written, seen) = (std::sync::Arc::clone(&beside), beside);
+        let activator = thread::spawn(move || {
+            written.0.with_mut(|cell| unsafe { *cell = 3 });
+            activator.word.activate(GENERATION).is_ok()
+        });
+        let reader = thread::spawn(move || {
+            if reader.word.read().readable_as(GENERATION) {
+                assert_eq!(reader.read(), 7);
+                assert_eq!(seen.0.with(|cell| unsafe { *cell }), 3);
+            }
+        });
+        slot.write();
+        slot.word.detach(GENERATION);
+        activator.join().unwrap();
+        reader.join().unwrap();
+    });
+}
+
+/// What the activating thread writes beside the payload.
+struct Beside(UnsafeCell<u32>);
+
+// loom watches the cell.
+unsafe impl Send for Beside {}
+unsafe impl Sync for Beside {}

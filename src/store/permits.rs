@@ -78,18 +78,19 @@ impl Permits {
     /// says both, because a count and a version from two readings need not belong together.
     #[inline]
     fn take_from(&self, shard: usize) -> Result<(), u64> {
-        // Acquire C2: whoever took the last permit here may have given one back elsewhere before;
-        // the reading of that word must see it.
-        let mut word = self.0[shard].load(ord!(Acquire: C2));
+        // Acquire C1, C2: the entity that gave a unit back has ended before the next one begins;
+        // and whoever took the last unit here may have given one to another word before, which the
+        // reading of that word must see.
+        let mut word = self.0[shard].load(ord!(Acquire: C1, C2));
         while count(word) > 0 {
-            // AcqRel C2, C1: whoever finds the word empty sees what this thread gave to others
-            // before; and the entity that gave the unit back has ended before this one begins
-            // (pairs with the Release C1 in `give`). Acquire C2 on failure: as above.
+            // Release C2: whoever finds the word empty sees what this thread gave to other words
+            // before. Nothing to receive: no two values of a word are equal, so the one that is
+            // replaced is the one that was read. Acquire C1, C2 on failure: as above.
             match self.0[shard].compare_exchange_weak(
                 word,
                 word - 1,
-                ord!(AcqRel: C2, C1),
-                ord!(Acquire: C2),
+                ord!(Release: C2),
+                ord!(Acquire: C1, C2),
             ) {
                 Ok(_) => return Ok(()),
                 Err(actual) => word = actual,

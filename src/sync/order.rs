@@ -1,8 +1,8 @@
 //! Orderings by tag.
 //!
 //! Every atomic operation stronger than Relaxed names its pair: `ord!(Release: P1)` is the side
-//! that publishes, `ord!(Acquire: P1)` the side that receives, and an AcqRel operation names the
-//! tag it writes for and the tag it reads for. In an ordinary build the macro is the plain
+//! that publishes, `ord!(Acquire: P1)` the side that receives (for two tags at once where it must),
+//! and an AcqRel operation names the tag it writes for and the tag it reads for. In an ordinary build the macro is the plain
 //! constant. In a model build one *side* of a tag can be set to Relaxed
 //! (`MODEL_WEAKEN=P1.w` or `P1.r`), and some model must then fail; `docs/ordering.md` is the
 //! ledger. The same goes for faults planted in the algorithm (`MODEL_FAULT=name`).
@@ -14,7 +14,7 @@ macro_rules! ord {
     (Release: $w:ident) => {
         $crate::sync::Ordering::Release
     };
-    (Acquire: $r:ident) => {
+    (Acquire: $r:ident $(, $also:ident)?) => {
         $crate::sync::Ordering::Acquire
     };
     (AcqRel: $tag:ident) => {
@@ -32,6 +32,12 @@ macro_rules! ord {
     };
     (Acquire: $r:ident) => {
         $crate::sync::released(None, Some(stringify!($r)))
+    };
+    (Acquire: $r:ident, $also:ident) => {
+        match ord!(Acquire: $r) {
+            $crate::sync::Ordering::Relaxed => $crate::sync::Ordering::Relaxed,
+            _ => ord!(Acquire: $also),
+        }
     };
     (AcqRel: $tag:ident) => {
         $crate::sync::released(Some(stringify!($tag)), Some(stringify!($tag)))

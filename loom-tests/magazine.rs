@@ -1,0 +1,91 @@
+//! Magazines: one claim at a time, and what the owner before left in them.
+
+use loom::thread;
+use std::sync::Arc;
+
+use super::model;
+use crate::free::{Circulation, Put};
+use crate::segment::Index;
+
+/// A circulation with one shard and one magazine, unclaimed, that has two slots to take.
+fn stocked() -> Arc<Circulation> {
+    let circulation = Arc::new(Circulation::new(1));
+    let magazine = circulation.claim_magazine(0).unwrap();
+    let mut batch = circulation.empty_box().unwrap();
+    batch.push(Index(1));
+    batch.push(Index(2));
+    assert!(magazine.load(batch).is_none());
+    magazine.release();
+    circulation
+}
+
+#[test]
+fn claim_against_claim_gives_each_slot_once() {
+    model("magazine_claim", 4, || {
+        let circulation = stocked();
+        let take = |circulation: &Circulation| {
+            let magazine = circulation.magazines_from(0).next()?.claim()?;
+            let taken = magazine.take();
+            magazine.release();
+            taken
+        };
+        let other = Arc::clone(&circulation);
+        let there = thread::spawn(move || take(&other));
+        let here = take(&circulation);
+        let there = there.join().unwrap();
+        assert!(here.is_some() || there.is_some(), "somebody has the claim");
+        assert!(here != there, "one slot, two owners: {here:?}");
+    });
+}
+
+/// What one session gave back and left, another hands over; what it did not take, another takes.
+#[test]
+fn unclaimed_magazine_is_emptied_once() {
+    model("magazine_steal", 4, || {
+        let circulation = stocked();
+        let other = Arc::clone(&circulation);
+        let there = thread::spawn(move || {
+            let magazine = other.claim_magazine(0).unwrap();
+            let taken = magazine.take();
+            magazine.supply(other.empty_box().unwrap());
+            let put = taken.map(|index| matches!(magazine.put(index, 2), Put::Kept));
+            magazine.release();
+            put
+        });
+        let mut stolen = Vec::new();
+        let mut steal = || {
+            for magazine in circulation.magazines_from(0).filter_map(|magazine| magazine.claim()) {
+                let batches = [magazine.unload(), magazine.collect()];
+                magazine.release();
+                for mut batch in batches.into_iter().flatten() {
+                    stolen.extend(std::iter::from_fn(|| batch.pop()).map(|index| index.0));
+                }
+            }
+        };
+        steal();
+        there.join().unwrap();
+        steal();
+        stolen.sort_unstable();
+        assert_eq!(stolen, [1, 2]);
+    });
+}
+
+/// Both find no magazine, and make their own; a third looks for one meanwhile.
+#[test]
+fn magazines_made_at_the_same_time_are_different() {
+    model("magazines_made", 20, || {
+        let circulation = Arc::new(Circulation::new(1));
+        let fill = |circulation: &Circulation, index| {
+            let magazine = circulation.claim_magazine(0).unwrap();
+            let mut batch = circulation.empty_box().unwrap();
+            batch.push(Index(index));
+            magazine.load(batch);
+            assert_eq!(magazine.peek(), Some(Index(index)), "nobody else uses it");
+        };
+        let other = Arc::clone(&circulation);
+        let there = thread::spawn(move || fill(&other, 1));
+        fill(&circulation, 2);
+        there.join().unwrap();
+        assert_eq!(circulation.magazines_from(0).count(), 2);
+    });
+}

@@ -1,0 +1,77 @@
+//! Permits: never more than the capacity, and no refusal while one was free all along.
+
+use loom::cell::UnsafeCell;
+use loom::thread;
+use std::sync::Arc;
+
+use super::{model, model_bounded};
+use crate::store::Permits;
+
+/// The permits, and a cell that only who has the one permit may write.
+struct One {
+    permits: Permits,
+    alive: UnsafeCell<()>,
+}
+
+// loom watches the cell.
+unsafe impl Send for One {}
+unsafe impl Sync for One {}
+
+#[test]
+fn two_takers_and_a_giver_never_have_two_alive() {
+    model("permits_two_takers_and_a_giver", 50, || {
+        let one = Arc::new(One { permits: Permits::new(1, 2), alive: UnsafeCell::new(()) });
+        assert!(one.permits.take(0));
+        let spawners = [0, 1].map(|home| {
+            let one = Arc::clone(&one);
+            thread::spawn(move || {
+                let taken = one.permits.take(home);
+                if taken {
+                    one.alive.with_mut(|_| ());
+                }
+                taken
+            })
+        });
+        one.alive.with_mut(|_| ());
+        one.permits.give(1);
+        let taken = spawners.map(|spawner| spawner.join().unwrap());
+        assert!(!(taken[0] && taken[1]), "one permit, two takers");
+        assert_eq!(one.permits.take(0), taken == [false, false], "no permit is lost");
+    });
+}
+
+/// One permit is free at every instant, but never stays on one word: a taker gets one.
+#[test]
+fn taker_gets_the_permit_that_moves() {
+    model("permits_moving", 10, || {
+        let permits = Arc::new(Permits::new(2, 2));
+        assert!(permits.take(0));
+        let other = Arc::clone(&permits);
+        let mover = thread::spawn(move || {
+            other.give(0);
+            assert!(other.take(1));
+        });
+        assert!(permits.take(0), "a permit was free all along");
+        mover.join().unwrap();
+    });
+}
+
+/// The same, with a permit that moves on while the taker looks again.
+#[test]
+fn taker_gets_the_permit_that_moves_back_and_forth() {
+    model_bounded("permits_moving_back_and_forth", 4, 10, || {
+        let permits = Arc::new(Permits::new(2, 2));
+        assert!(permits.take(0));
+        let other = Arc::clone(&permits);
+        let mover = thread::spawn(move || {
+            for _ in 0..3 {
+                other.give(0);
+                assert!(other.take(1));
+                other.give(1);
+                assert!(other.take(0));
+            }
+        });
+        assert!(permits.take(0), "a permit was free all along");
+        mover.join().unwrap();
+    });
+}
