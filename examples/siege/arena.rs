@@ -6,7 +6,7 @@
 //! store, and no other store notices. Settlement is paused through the `gate`.
 
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use hatchery::{ConfigError, Limits, Store};
 
@@ -65,10 +65,12 @@ impl<'r> Arena<'r> {
 
     /// Runs `check` while nobody writes to this store, by kill, birth or settlement.
     pub(crate) fn paused<R>(&self, check: impl FnOnce(&[MutexGuard<'_, Replay>]) -> R) -> R {
-        let copies = self.copies.lock().expect("no worker panicked");
-        let locked: Vec<_> =
-            copies.iter().map(|copy| copy.lock().expect("no worker panicked")).collect();
-        let _nobody_settles = self.gate.write().expect("no settler panicked");
+        // Also after a panic: it is a violation already, and what it left behind is still worth
+        // looking at.
+        let copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        let locked = copies.iter().map(|copy| copy.lock().unwrap_or_else(PoisonError::into_inner));
+        let locked: Vec<_> = locked.collect();
+        let _nobody_settles = self.gate.write().unwrap_or_else(PoisonError::into_inner);
         check(&locked)
     }
 

@@ -23,7 +23,7 @@ use crate::report::thousands;
 use crate::settle::{STEPS, THREADS};
 use crate::skills::{self, Cast};
 
-const QUEUE: usize = 64;
+const QUEUE: usize = 32;
 
 /// How it did.
 #[derive(Clone, Copy, Debug, serde::Serialize)]

@@ -21,6 +21,9 @@ use crate::worker::Desk;
 /// games take as many, so that at full speed, too, they are replayed equally often.
 const VISITS: usize = 32;
 
+/// Rows that a visit carries out at most, however long the game.
+pub(crate) const MOST_ROWS: usize = 256;
+
 /// Survivors that are ended at once.
 const ENDED_AT_ONCE: usize = 128;
 
@@ -258,7 +261,7 @@ impl Replay {
 
 /// How many rows of a game one visit carries out at most.
 pub(crate) fn visit_rows(game: &Game) -> usize {
-    game.rows.len().div_ceil(VISITS).clamp(16, 256)
+    game.rows.len().div_ceil(VISITS).clamp(16, MOST_ROWS)
 }
 
 /// What a skill finds where it was aimed, and whether that is what the recording says.
@@ -266,9 +269,10 @@ fn judge(session: &Pinned<'_, Unit>, target: Handle, alive: bool, desk: &mut Des
     desk.tally.landings += 1;
     let found = desk.meters.look_up.time(|| session.get_active(target));
     match found {
-        Ok(unit) if !unit.is(target) => {
+        // Also one that answers to the handle of a dead unit is a stranger.
+        Ok(unit) if !unit.is(target) || !alive => {
             desk.tally.strangers_hit += 1;
-            desk.violations.add(|| format!("a skill at {target} was given another payload"));
+            desk.violations.add(|| format!("a skill at {target} was given another unit"));
         }
         Ok(unit) => {
             desk.tally.hits += 1;
@@ -284,10 +288,8 @@ fn judge(session: &Pinned<'_, Unit>, target: Handle, alive: bool, desk: &mut Des
         }
         Err(_) => {}
     }
-    if found.is_ok() != alive {
-        let answer = found.err().map_or("found".to_owned(), |error| error.to_string());
-        let said = if alive { "alive" } else { "dead" };
-        desk.violations.add(|| format!("{target} is {said} in the recording, the store: {answer}"));
+    if let (Err(error), true) = (found, alive) {
+        desk.violations.add(|| format!("{target} is alive in the recording, the store: {error}"));
     }
 }
 

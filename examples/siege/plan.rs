@@ -48,9 +48,14 @@ impl Plan {
         let period_us = period_us(recording);
         let derived = Speed::Times(speed_for(recording, period_us, time));
         let speed = options.speed.unwrap_or(derived);
-        // As many copies as workers: then every worker writes to every store.
-        let copies = options.copies.unwrap_or(options.threads);
         let most = (MOST_ALIVE / recording.peak().max(1)).min(MOST_COPIES);
+        // With as many copies as workers, every worker writes to every store. At full speed there
+        // are more, because a server has some population; otherwise they are raised as needed.
+        let wanted = match speed {
+            Speed::Max => (4 * options.threads).min(most).max(options.threads),
+            Speed::Times(_) => options.threads,
+        };
+        let copies = options.copies.unwrap_or(wanted);
         let raised = options.copies.is_none() && speed != Speed::Max;
         Plan {
             time,

@@ -4,11 +4,13 @@
 //! Hold of its own, looks at the dead unit through it, and drops it. Nobody waits for anybody:
 //! the reap was asked for at the kill, and whoever drops the last Hold carries it out.
 
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use hatchery::{Hold, State};
 
+use crate::game::MOST_ROWS;
 use crate::meters::Meters;
 use crate::payload::{ALL_STEPS, Unit};
 use crate::siege::Siege;
@@ -22,14 +24,35 @@ pub(crate) const THREADS: usize = 2;
 
 /// Batches that wait for one thread at most: memory stays bounded, and a worker that kills faster
 /// than deaths can be settled waits, outside its sessions.
-const QUEUE: usize = 64;
+const QUEUE: usize = 32;
+
+type Holds = Vec<Hold<Unit>>;
 
 /// The deaths of one visit, as one step gets them.
 pub(crate) struct Batch {
     arena: usize,
     /// The step's bit in the unit.
     step: u8,
-    holds: Vec<Hold<Unit>>,
+    holds: Holds,
+}
+
+/// Emptied lists, for the next batches: made by one thread and freed by another, they would keep
+/// the allocator growing, and the memory of the run would say little about the stores.
+#[derive(Default)]
+pub(crate) struct Spares(Mutex<Vec<Holds>>);
+
+impl Spares {
+    fn take(&self) -> Holds {
+        self.0
+            .lock()
+            .expect("nobody panics here")
+            .pop()
+            .unwrap_or_else(|| Holds::with_capacity(MOST_ROWS))
+    }
+
+    fn put(&self, emptied: Holds) {
+        self.0.lock().expect("nobody panics here").push(emptied);
+    }
 }
 
 /// Where a worker's batches go.
@@ -45,7 +68,7 @@ pub(crate) fn queues() -> (Queues, Vec<Receiver<Batch>>) {
 /// The Holds of the deaths in one visit, until the session is over: a send may block, and a
 /// session that waits holds up reclamation.
 #[derive(Default)]
-pub(crate) struct Outbox([Vec<Hold<Unit>>; STEPS]);
+pub(crate) struct Outbox([Holds; STEPS]);
 
 impl Outbox {
     /// Gives each step a Hold.
@@ -60,13 +83,17 @@ impl Outbox {
     }
 
     /// Sends what there is; the settlement is gone only when it has panicked.
-    pub(crate) fn send(&mut self, arena: usize, queues: &Queues) -> Result<(), &'static str> {
+    pub(crate) fn send(
+        &mut self,
+        arena: usize,
+        queues: &Queues,
+        spares: &Spares,
+    ) -> Result<(), &'static str> {
         if self.killed() == 0 {
             return Ok(());
         }
         for (number, holds) in self.0.iter_mut().enumerate() {
-            let room = holds.len();
-            let holds = std::mem::replace(holds, Vec::with_capacity(room));
+            let holds = std::mem::replace(holds, spares.take());
             let batch = Batch { arena, step: 1 << number, holds };
             queues.0[number % THREADS].send(batch).map_err(|_| "the settlement is gone")?;
         }
@@ -83,11 +110,11 @@ pub(crate) fn serve(siege: &Siege<'_>, queue: Receiver<Batch>) -> (Tally, Meters
     (tally, meters)
 }
 
-fn settle(siege: &Siege<'_>, batch: Batch, tally: &mut Tally, meters: &mut Meters) {
+fn settle(siege: &Siege<'_>, mut batch: Batch, tally: &mut Tally, meters: &mut Meters) {
     let arena = &siege.arenas[batch.arena];
     let _open = arena.gate.read().expect("no checkpoint panicked");
     let mut settled = 0;
-    for hold in batch.holds {
+    for hold in batch.holds.drain(..) {
         let handle = hold.handle();
         if !hold.is(handle) {
             siege.violations.add(|| format!("a hold on {handle} reads another payload"));
@@ -106,4 +133,5 @@ fn settle(siege: &Siege<'_>, batch: Batch, tally: &mut Tally, meters: &mut Meter
         }
     }
     arena.in_settlement.fetch_sub(settled, Ordering::Relaxed);
+    siege.spares.put(batch.holds);
 }

@@ -11,7 +11,7 @@ use crate::payload;
 use crate::plan::Plan;
 use crate::readers::{self, Stalled};
 use crate::recording::Recording;
-use crate::settle;
+use crate::settle::{self, Spares};
 use crate::tally::{Pulses, Tally, Violations};
 use crate::watch::{self, Watched};
 use crate::worker;
@@ -22,6 +22,7 @@ pub(crate) struct Siege<'r> {
     pub(crate) arenas: Vec<Arena<'r>>,
     pub(crate) violations: Violations,
     pub(crate) pulses: Pulses,
+    pub(crate) spares: Spares,
     /// How many copies of each game there should be.
     pub(crate) copies: AtomicUsize,
     over: AtomicBool,
@@ -82,6 +83,7 @@ pub(crate) fn run(recording: &Recording, plan: Plan) -> Result<Outcome, String> 
         arenas: arenas.collect::<Result<_, _>>().map_err(|error| error.to_string())?,
         violations: Violations::default(),
         pulses: (0..plan.threads).map(|_| Default::default()).collect(),
+        spares: Spares::default(),
         copies: AtomicUsize::new(plan.copies),
         over: AtomicBool::new(false),
         began: Instant::now(),

@@ -145,7 +145,7 @@ impl Worker<'_, '_> {
     }
 
     fn send(&mut self, arena: usize) {
-        if let Err(reason) = self.desk.outbox.send(arena, &self.queues) {
+        if let Err(reason) = self.desk.outbox.send(arena, &self.queues, &self.siege.spares) {
             self.desk.violations.add(|| reason.to_owned());
         }
     }
