@@ -46,6 +46,7 @@ impl Tally {
     }
 
     /// Entities that began here and did not end here: negative where others' are ended.
+    #[inline]
     pub(crate) fn live(&self) -> i64 {
         let count = |event| self.of(event).get() as i64;
         count(Event::Spawned) - count(Event::Cancelled) - count(Event::Reaped)
@@ -91,6 +92,7 @@ impl Peak {
         self.highest.get()
     }
 
+    #[inline]
     pub(crate) fn window(&self) -> u64 {
         self.window.get()
     }
