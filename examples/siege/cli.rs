@@ -52,7 +52,7 @@ struct Arguments {
     speed: Option<Speed>,
 
     /// Copies of each game, all in the game's one store [default: one a worker, and more until
-    /// the workers are busy; four a worker at full speed]
+    /// the workers are busy; eight a worker at full speed]
     #[arg(long, value_parser = whole::<10_000>)]
     copies: Option<usize>,
 

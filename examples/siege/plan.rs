@@ -52,7 +52,7 @@ impl Plan {
         // With as many copies as workers, every worker writes to every store. At full speed there
         // are more, because a server has some population; otherwise they are raised as needed.
         let wanted = match speed {
-            Speed::Max => (4 * options.threads).min(most).max(options.threads),
+            Speed::Max => (8 * options.threads).min(most).max(options.threads),
             Speed::Times(_) => options.threads,
         };
         let copies = options.copies.unwrap_or(wanted);

@@ -42,12 +42,10 @@ pub(crate) struct Batch {
 pub(crate) struct Spares(Mutex<Vec<Holds>>);
 
 impl Spares {
-    fn take(&self) -> Holds {
-        self.0
-            .lock()
-            .expect("nobody panics here")
-            .pop()
-            .unwrap_or_else(|| Holds::with_capacity(MOST_ROWS))
+    /// One for each step, and one lock for all of them.
+    fn take(&self) -> [Holds; STEPS] {
+        let mut spares = self.0.lock().expect("nobody panics here");
+        std::array::from_fn(|_| spares.pop().unwrap_or_else(|| Holds::with_capacity(MOST_ROWS)))
     }
 
     fn put(&self, emptied: Holds) {
@@ -92,8 +90,8 @@ impl Outbox {
         if self.killed() == 0 {
             return Ok(());
         }
-        for (number, holds) in self.0.iter_mut().enumerate() {
-            let holds = std::mem::replace(holds, spares.take());
+        let batches = std::mem::replace(&mut self.0, spares.take());
+        for (number, holds) in batches.into_iter().enumerate() {
             let batch = Batch { arena, step: 1 << number, holds };
             queues.0[number % THREADS].send(batch).map_err(|_| "the settlement is gone")?;
         }
