@@ -39,6 +39,7 @@ mod worker;
 
 use std::error::Error;
 use std::fs::File;
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -72,7 +73,8 @@ fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     let outcome = siege::run(&recording, Plan::new(options, &recording))?;
     let compare = || compare::compare(&recording, &outcome.plan, outcome.copies);
     let report = Report::new(&recording, &outcome, options.compare.then(compare));
-    print!("{report}");
+    // Whoever reads only the first lines of it has not made the siege fail.
+    let _ = write!(std::io::stdout(), "{report}");
     if let Some(file) = json {
         serde_json::to_writer_pretty(file, &report)?;
     }
