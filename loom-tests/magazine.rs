@@ -89,3 +89,36 @@ fn magazines_made_at_the_same_time_are_different() {
         assert_eq!(circulation.magazines_from(0).count(), 2);
     });
 }
+
+/// A spawner's way to a slot, and a reaper's way back, without the epochs between: each slot has
+/// one owner at any time.
+#[test]
+fn two_spawners_and_a_reaper_share_the_slots() {
+    model("two_spawners_and_a_reaper", 100, || {
+        let circulation = Arc::new(Circulation::new(1));
+        circulation.ensure_shard(0).unwrap();
+        for index in [1, 2] {
+            let mut batch = circulation.empty_box().unwrap();
+            batch.push(Index(index));
+            circulation.ripen(batch, 0);
+        }
+        let spawn = |circulation: &Circulation| {
+            let mut batch = circulation.take_ripe(0)?;
+            let index = batch.pop();
+            circulation.put_empty(batch);
+            index.map(|index| index.0)
+        };
+        let first = Arc::clone(&circulation);
+        let first = thread::spawn(move || spawn(&first));
+        let second = Arc::clone(&circulation);
+        let second = thread::spawn(move || spawn(&second));
+        let mut batch = circulation.empty_box().unwrap();
+        batch.push(Index(3));
+        circulation.ripen(batch, 0);
+        let mut all = vec![first.join().unwrap(), second.join().unwrap()];
+        all.extend([(); 2].map(|()| spawn(&circulation)));
+        let mut all = Vec::from_iter(all.into_iter().flatten());
+        all.sort_unstable();
+        assert_eq!(all, [1, 2, 3]);
+    });
+}

@@ -2,12 +2,16 @@
 //!
 //! `loom-tests/README.md` says how to run one and how to read what it reports.
 
+mod closing;
 mod free;
 mod grave;
+mod handles;
 mod magazine;
 mod permits;
+mod reclaim;
 mod segment;
 mod slot;
+mod store;
 mod word;
 
 use std::sync::Arc;
@@ -43,6 +47,7 @@ fn explore(name: &str, bound: usize, least: usize, body: impl Fn() + Sync + Send
     builder.check(move || {
         counter.fetch_add(1, Ordering::Relaxed);
         crate::sync::reset_ordinals();
+        crate::store::forget_scenes();
         grave::forget_violations();
         body();
         grave::assert_no_violations();

@@ -1,12 +1,12 @@
 //! The way of a Dead slot back into circulation, and `reclaim`, which walks it to the end.
 
 use super::core::Core;
-use crate::free::{BATCH_CAPACITY, Claimed, Event, Magazine, Owned, Put};
+use crate::free::{Claimed, Event, Magazine, Owned, Put};
 use crate::reclaim::Session;
 use crate::segment::Index;
 use crate::slot::in_destructor;
 use crate::state::State;
-use crate::sync::PATIENCE;
+use crate::sync::{Ordering, PATIENCE, planted};
 
 /// How often `reclaim` goes on after everything that was Dead at its beginning is back.
 const EXTRA_ROUNDS: u32 = 8;
@@ -39,6 +39,9 @@ impl<T> Core<T> {
     /// Puts a Dead slot into the magazine.
     #[inline]
     fn put_slot(&self, session: &Session, index: Index) {
+        if planted("destructor before the grace period") {
+            let _ = self.renew(session, self.table.known(index));
+        }
         let Some(magazine) = self.magazine(session) else {
             return self.put_dead(session.home(), index);
         };
@@ -93,29 +96,17 @@ impl<T> Core<T> {
         }
     }
 
-    /// Sends what lies on the dead stacks through limbo, in batches.
-    pub(super) fn gather_dead(&self, session: &Session) {
-        for number in 0..self.circulation.shard_count() {
-            let Some(shard) = self.circulation.shard(session.home() + number) else { continue };
+    /// Takes what lies on the dead stacks into this session's magazine, from where it goes through
+    /// limbo a full batch at a time.
+    pub(super) fn collect_dead(&self, session: &Session) {
+        for step in 0..self.circulation.shard_count() {
+            let Some(shard) = self.circulation.shard(session.home() + step) else { continue };
             let mut link = shard.take_dead();
-            let mut batch = None;
             while let Some(index) = link.checked_sub(1).map(Index) {
-                // Relaxed: the Acquire D1 of `take_dead` received the links.
-                link = self.table.link(index).load(crate::sync::Ordering::Relaxed);
-                let Some(mut filling) = batch.take().or_else(|| self.circulation.empty_box().ok())
-                else {
-                    // No box to be had: back on the dead stack, for a better day.
-                    shard.push_dead(index, self.table.link(index));
-                    continue;
-                };
-                if filling.push(index) == BATCH_CAPACITY {
-                    self.hand_over(session, filling);
-                } else {
-                    batch = Some(filling);
-                }
-            }
-            if let Some(batch) = batch {
-                self.hand_over(session, batch);
+                // Relaxed: the Acquire D1 of `take_dead` received the links. Read before the slot
+                // goes on, which may be back on a dead stack.
+                link = self.table.link(index).load(Ordering::Relaxed);
+                self.put_slot(session, index);
             }
         }
     }
@@ -184,7 +175,7 @@ impl<T> Reclaim<'_, T> {
     /// Hands over every Dead slot outside other sessions' magazines; and drops the payloads of
     /// those that are past their grace period and wait in magazines to be taken.
     fn sort_magazines(&mut self) {
-        self.core.gather_dead(self.session);
+        self.core.collect_dead(self.session);
         self.core.hand_over_collected(self.session);
         if let Some(magazine) = self.core.magazine(self.session) {
             if let Some(batch) = magazine.unload() {

@@ -18,7 +18,7 @@ use crate::reclaim::{Domain, Session};
 use crate::segment::{Index, MAX_SLOTS, Table};
 use crate::slot::{Slot, contained};
 use crate::state::State;
-use crate::sync::{Arc, AtomicU64, Counter, Ordering};
+use crate::sync::{Arc, AtomicU64, Counter, Ordering, planted};
 use crate::word::{Refusal, SlotWord};
 
 /// What `StoreBuilder::on_dying` registers.
@@ -202,7 +202,11 @@ impl<T> Core<T> {
             let (next, owed) = match found.state() {
                 State::None => return false,
                 State::Dead if found.emptied() => return false,
-                State::Active | State::Dying if found.holds() > 0 => (found.close_held(), false),
+                State::Active | State::Dying
+                    if found.holds() > 0 && !planted("close ignores holds") =>
+                {
+                    (found.close_held(), false)
+                }
                 _ => (found.buried_empty(), true),
             };
             match slot.word.close(found, next) {

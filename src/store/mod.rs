@@ -25,10 +25,10 @@ pub use builder::StoreBuilder;
 pub use hold::Hold;
 pub use lifecycle::Reaped;
 pub use pending::Pending;
-#[cfg(all(loom, test))]
-pub(crate) use permits::Permits;
 pub use pinned::Pinned;
 pub use weak::WeakStore;
+#[cfg(all(loom, test))]
+pub(crate) use {permits::Permits, scenes::forget_all as forget_scenes};
 
 use self::core::Core;
 use crate::error::{BatchError, HoldError, LookupError, SpawnError, SpawnFailure, TransitionError};

@@ -61,6 +61,12 @@ pub(super) fn give_back(scene: SceneId, highest: u32) {
     scenes.used.insert(scene.0, Record { live: false, highest, freed });
 }
 
+/// Begins an execution of a model: each must find the same world.
+#[cfg(all(loom, test))]
+pub(crate) fn forget_all() {
+    *scenes() = Scenes { used: BTreeMap::new(), unused_below: 1 << 16, clock: 0 };
+}
+
 impl Scenes {
     fn take_named(&mut self, scene: SceneId, last: NonZeroU32) -> Result<Lease, ConfigError> {
         let floor = match self.used.get(&scene.0) {
