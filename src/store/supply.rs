@@ -122,7 +122,14 @@ impl<T> Core<T> {
     #[cold]
     fn refill(&self, session: &Session, nested: bool) -> Result<(), SpawnFailure> {
         self.look_up_others(&*session.magazine(&self.circulation)?);
-        let found = if nested { self.circulation.take_drained() } else { self.scour(session) };
+        let found = if nested {
+            self.circulation.take_drained()
+        } else {
+            // At every refill, not only when nothing else is left: under a pin that lends payloads
+            // out they cannot ripen on the spot, and have to be in limbo by then.
+            self.collect_dead(session);
+            self.scour(session)
+        };
         let found = match found {
             Some(batch) => Some(batch),
             None => self.grow(session)?,
@@ -170,7 +177,7 @@ impl<T> Core<T> {
     /// Sends what lies about through limbo: dead stacks, magazines that nobody has claimed, and
     /// with `own` this thread's. A batch to take from that lay unclaimed comes back at once.
     pub(super) fn gather(&self, session: &Session, own: bool) -> Option<Owned> {
-        self.gather_dead(session);
+        self.collect_dead(session);
         if own {
             self.hand_over_collected(session);
         }
