@@ -7,6 +7,7 @@ mod free;
 mod grave;
 mod handles;
 mod magazine;
+mod must_fail;
 mod permits;
 mod reclaim;
 mod segment;

@@ -1,0 +1,123 @@
+//! Models that must fail: with a fault planted in the algorithm, or with one side of an ordering
+//! tag taken away. A model that passes all the same proves nothing.
+//!
+//! Each run is a process of its own, of this very test binary (`.ci/models faults`, `.ci/models
+//! weaken`). The tables are checked against the code by `tests/ordering.rs`.
+
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// Each fault that `planted` knows, and the model that catches it.
+const FAULTS: [(&str, &str); 12] = [
+    ("untagged head", "free::box_given_back_at_once_has_one_owner"),
+    ("push without a grace period", "reclaim::reader_against_kill_reap_and_respawn_reads_its_own"),
+    (
+        "destructor before the grace period",
+        "reclaim::reader_against_kill_reap_and_respawn_reads_its_own",
+    ),
+    ("reap ignores holds", "word::hold_against_reap_keeps_the_entity_or_is_refused"),
+    ("generation not advanced", "handles::stale_handle_against_respawn_touches_no_stranger"),
+    (
+        "publication before the payload",
+        "handles::forged_handle_against_the_first_spawn_is_none_or_complete",
+    ),
+    ("one pass before a refusal", "permits::taker_gets_the_permit_that_moves"),
+    (
+        "magazine claimed without the compare-and-swap",
+        "magazine::claim_against_claim_gives_each_slot_once",
+    ),
+    ("edge without the compare-and-swap", "word::kill_against_kill_has_one_winner"),
+    ("hold without the compare-and-swap", "word::hold_against_kill_loses_neither"),
+    ("dead stack read and then cleared", "free::dead_slots_taken_by_two_come_out_once"),
+    (
+        "close ignores holds",
+        "closing::last_store_dropped_against_the_last_hold_drops_the_payload_once",
+    ),
+];
+
+/// Each side of each tag, and a model that fails without it.
+const SIDES: [(&str, &str); 26] = [
+    ("P1.w", "word::publication_carries_the_payload"),
+    ("P1.r", "word::publication_carries_the_payload"),
+    ("P2.w", "word::entity_activated_by_another_thread_is_complete_for_a_third"),
+    ("P2.r", "word::cancel_against_activate_of_a_detached_entity_has_one_winner"),
+    ("L1.w", "word::two_holds_dropped_after_a_reap_request_bury_once"),
+    ("L1.r", "word::two_holds_dropped_after_a_reap_request_bury_once"),
+    ("G1.w", "segment::forged_handle_against_a_new_small_segment_is_none_or_complete"),
+    ("G1.r", "segment::forged_handle_against_a_new_small_segment_is_none_or_complete"),
+    ("G2.w", "segment::forged_handle_against_a_new_directory_is_none_or_complete"),
+    ("G2.r", "segment::forged_handle_against_a_new_directory_is_none_or_complete"),
+    ("B1.w", "free::batches_pushed_and_popped_come_out_once"),
+    ("B1.r", "free::batches_pushed_and_popped_come_out_once"),
+    ("B2.w", "free::boxes_made_at_the_same_time_are_different"),
+    ("B2.r", "free::boxes_made_at_the_same_time_are_different"),
+    ("H1.w", "magazine::magazines_made_at_the_same_time_are_different"),
+    ("H1.r", "magazine::magazines_made_at_the_same_time_are_different"),
+    ("M1.w", "magazine::claim_against_claim_gives_each_slot_once"),
+    ("M1.r", "magazine::claim_against_claim_gives_each_slot_once"),
+    ("M2.w", "magazine::magazines_made_at_the_same_time_are_different"),
+    ("M2.r", "magazine::magazines_made_at_the_same_time_are_different"),
+    ("D1.w", "free::dead_slots_taken_by_two_come_out_once"),
+    ("D1.r", "free::dead_slots_taken_by_two_come_out_once"),
+    ("C1.w", "permits::two_takers_and_a_giver_never_have_two_alive"),
+    ("C1.r", "permits::two_takers_and_a_giver_never_have_two_alive"),
+    ("C2.w", "permits::taker_gets_the_permit_that_moves"),
+    ("C2.r", "permits::taker_gets_the_permit_that_moves"),
+];
+
+#[test]
+#[ignore = "runs the other models, by `.ci/models faults`"]
+fn planted_faults_are_caught() {
+    require_failures("MODEL_FAULT", &FAULTS);
+}
+
+#[test]
+#[ignore = "runs the other models, by `.ci/models weaken`"]
+fn weakened_sides_are_caught() {
+    require_failures("MODEL_WEAKEN", &SIDES);
+}
+
+/// Runs each model with what stands beside it, and once without.
+fn require_failures(variable: &str, table: &[(&str, &str)]) {
+    let mut missed = Vec::new();
+    let mut sound = BTreeMap::new();
+    for &(name, model) in table {
+        let passes = *sound.entry(model).or_insert_with(|| run(model, None).is_ok());
+        if !passes {
+            missed.push(format!("{model} fails with nothing planted"));
+        }
+        let begun = Instant::now();
+        match run(model, Some((variable, name))) {
+            Err(report) => {
+                let seconds = begun.elapsed().as_secs_f64();
+                println!("caught: {name} by {model} in {seconds:.2} s: {report}");
+            }
+            Ok(()) => {
+                println!("MISSED: {name} by {model}");
+                missed.push(format!("{model} passes with {variable}={name}"));
+            }
+        }
+    }
+    println!("{} of {} caught", table.len() - missed.len(), table.len());
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
+/// Runs one model in a process of its own; what it complained of, if it failed.
+fn run(model: &str, planted: Option<(&str, &str)>) -> Result<(), String> {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", "--nocapture", "--test-threads=1", &format!("models::{model}")]);
+    child.env_remove("MODEL_FAULT").env_remove("MODEL_WEAKEN").envs(planted);
+    child.env("RUST_BACKTRACE", "0").stdin(Stdio::null());
+    let output = child.output().unwrap();
+    let (out, errors) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(out.contains("running 1 test"), "there is no model {model}");
+    if output.status.success() {
+        return Ok(());
+    }
+    // The line after the first "panicked at" says what was found.
+    let mut lines = errors.lines().skip_while(|line| !line.contains("panicked at"));
+    let report = lines.nth(1).unwrap_or("no message");
+    Err(report.trim().to_owned())
+}
