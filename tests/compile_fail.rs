@@ -1,0 +1,62 @@
+//! What the types rule out: each file of `ui/` must not compile, for the reason
+//! that its `.stderr` gives; those of `ui/pass/` must. When the words change and
+//! the reason does not, `TRYBUILD=overwrite cargo test --test compile_fail`
+//! writes them anew.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use hatchery::Pinned;
+
+/// The compiler whose words the `.stderr` files have.
+const WRITTEN_WITH: &str = "rustc 1.95.";
+
+#[test]
+fn misuse_does_not_compile_and_rightful_use_does() {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let version = Command::new(rustc).arg("--version").output().unwrap().stdout;
+    let same_words = version.starts_with(WRITTEN_WITH.as_bytes());
+    if !same_words {
+        // Other compilers word it differently. There, that it does not compile has to do.
+        // SAFETY: no other thread of this process reads or writes the environment.
+        unsafe { std::env::set_var("TRYBUILD", "overwrite") };
+    }
+    let cases = trybuild::TestCases::new();
+    cases.pass("tests/ui/pass/*.rs");
+    cases.compile_fail(if same_words { "tests/ui/*.rs".into() } else { copies().join("*.rs") });
+}
+
+/// The cases without the words they are held against.
+fn copies() -> PathBuf {
+    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ui");
+    let _ = std::fs::remove_dir_all(&to);
+    std::fs::create_dir_all(&to).unwrap();
+    for entry in std::fs::read_dir("tests/ui").unwrap() {
+        let from = entry.unwrap().path();
+        if from.extension().is_some_and(|extension| extension == "rs") {
+            std::fs::copy(&from, to.join(from.file_name().unwrap())).unwrap();
+        }
+    }
+    to
+}
+
+trait NotSend<Marker> {
+    fn holds() {}
+}
+impl<T: ?Sized> NotSend<()> for T {}
+impl<T: ?Sized + Send> NotSend<u8> for T {}
+
+trait NotSync<Marker> {
+    fn holds() {}
+}
+impl<T: ?Sized> NotSync<()> for T {}
+impl<T: ?Sized + Sync> NotSync<u8> for T {}
+
+/// A type that is Send (or Sync) has two of the impls above, and then this does not compile.
+#[test]
+fn a_session_is_neither_send_nor_sync_whatever_the_payload() {
+    <Pinned<'static, u64> as NotSend<_>>::holds();
+    <Pinned<'static, u64> as NotSync<_>>::holds();
+    <Pinned<'static, String> as NotSend<_>>::holds();
+    <Pinned<'static, ()> as NotSync<_>>::holds();
+}
