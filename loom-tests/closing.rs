@@ -17,6 +17,8 @@ fn last_store_dropped_against_the_last_hold_drops_the_payload_once() {
             assert_eq!(hold.read(), 1);
             drop(hold);
         });
+        // A reader of the store, whose read must come before the destructor wherever that runs.
+        assert_eq!(store.pin().get(h).unwrap().read(), 1);
         drop(store);
         foreign.join().unwrap();
         graveyard.assert_all_dropped();

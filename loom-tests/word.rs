@@ -198,7 +198,25 @@ fn entity_activated_by_another_thread_is_complete_for_a_third() {
     });
 }
 
-/// What the activating thread writes beside the payload.
+/// Whoever sees an entity Dying sees what its killer wrote before.
+#[test]
+fn killed_entity_shows_what_its_killer_wrote() {
+    model("kill_shows_what_was_written", 4, || {
+        let slot = Lone::active();
+        let beside = std::sync::Arc::new(Beside(UnsafeCell::new(0)));
+        let (reader, seen) = (slot.clone(), std::sync::Arc::clone(&beside));
+        let reader = thread::spawn(move || {
+            if reader.word.read().state() == State::Dying {
+                assert_eq!(seen.0.with(|cell| unsafe { *cell }), 3);
+            }
+        });
+        beside.0.with_mut(|cell| unsafe { *cell = 3 });
+        assert!(slot.kill());
+        reader.join().unwrap();
+    });
+}
+
+/// What a thread writes beside the payload.
 struct Beside(UnsafeCell<u32>);
 
 // loom watches the cell.

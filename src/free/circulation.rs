@@ -8,7 +8,7 @@ use std::ptr::{self, NonNull};
 use crossbeam_utils::CachePadded;
 
 use super::batch::{Boxes, Owned};
-use super::magazine::{Claimed, Magazine, Tally};
+use super::magazine::{Claimed, Event, Magazine, Tally};
 use super::treiber::TaggedStack;
 use crate::segment::{Index, OutOfMemory};
 use crate::sync::{AtomicPtr, AtomicU32, Counter, Ordering, planted};
@@ -83,6 +83,14 @@ impl Circulation {
     /// Batches that were ever sent into limbo.
     pub(crate) fn handed_over(&self) -> u64 {
         self.handed_over.get()
+    }
+
+    /// Counts an event for a thread without a magazine.
+    pub(crate) fn count_foreign(&self, home: usize, event: Event) {
+        let mut shards = 0..self.shards.len();
+        if let Some(shard) = shards.find_map(|step| self.shard(home + step)) {
+            shard.tally.of(event).add_shared(1);
+        }
     }
 
     /// Counts a batch that goes into limbo.
@@ -272,6 +280,9 @@ impl Shard {
                 Ordering::Relaxed,
             ) {
                 Ok(_) => return,
+                Err(_) if planted("dead slot by a plain store") => {
+                    return self.dead.store(index.0 + 1, Ordering::Relaxed);
+                }
                 Err(actual) => head = actual,
             }
         }
@@ -283,11 +294,6 @@ impl Shard {
         if self.dead.load(Ordering::Relaxed) == 0 {
             return 0;
         }
-        if planted("dead stack read and then cleared") {
-            let top = self.dead.load(ord!(Acquire: D1));
-            self.dead.store(0, Ordering::Relaxed);
-            return top;
-        }
         // Acquire D1: receives the links and the ends of the lives. The pushes below the top are
         // read-modify-writes, so each one's release sequence goes on up to the head.
         self.dead.swap(0, ord!(Acquire: D1))
@@ -297,12 +303,12 @@ impl Shard {
 impl Drop for Circulation {
     fn drop(&mut self) {
         for shard in &self.shards {
-            // Acquire H1: the drop comes after everything that was made.
-            let Some(shard) = NonNull::new(shard.load(ord!(Acquire: H1))) else { continue };
+            // Relaxed: the drop has the circulation to itself, and comes after all that was made.
+            let Some(shard) = NonNull::new(shard.load(Ordering::Relaxed)) else { continue };
             // SAFETY: the circulation goes, so nobody refers to it; `boxed` made it.
             let shard = unsafe { Box::from_raw(shard.as_ptr()) };
-            // Acquire M2: as above.
-            let mut at = shard.magazines.load(ord!(Acquire: M2));
+            // Relaxed: as above.
+            let mut at = shard.magazines.load(Ordering::Relaxed);
             while let Some(magazine) = NonNull::new(at) {
                 // SAFETY: as above.
                 let magazine = unsafe { Box::from_raw(magazine.as_ptr()) };

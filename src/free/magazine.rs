@@ -146,14 +146,12 @@ impl Magazine {
         if self.claimed.load(Ordering::Relaxed) {
             return None;
         }
-        if planted("magazine claimed without the compare-and-swap") {
-            self.claimed.store(true, ord!(Release: M1));
-            // SAFETY: none, that is the fault.
-            return Some(unsafe { Claimed::new(self) });
-        }
         // Acquire M1: receives the pockets of the owner before; pairs with the Release M1 in
         // `release`. Relaxed on failure: it has an owner.
-        self.claimed.compare_exchange(false, true, ord!(Acquire: M1), Ordering::Relaxed).ok()?;
+        let won = self.claimed.compare_exchange(false, true, ord!(Acquire: M1), Ordering::Relaxed);
+        if won.is_err() && !planted("claim whoever has it") {
+            return None;
+        }
         // SAFETY: claimed just now, by this call.
         Some(unsafe { Claimed::new(self) })
     }

@@ -74,8 +74,8 @@ impl<T> Table<T> {
                 (&directory.0[segment], offset)
             }
         };
-        // Acquire G1: see `slot`.
-        let first = first.load(ord!(Acquire: G1));
+        // Relaxed: who has a Dead slot's index has received its segment with it.
+        let first = first.load(Ordering::Relaxed);
         // SAFETY: the links lie behind the slots in the same allocation, one for each.
         let links = unsafe { first.byte_add(links_offset::<T>(slots_of(here))) };
         // SAFETY: as above, and the offset is below the number of slots.
@@ -158,7 +158,7 @@ impl<T> Table<T> {
         // Release G1: publishes the zeroed words to `slot`, forged handles included.
         match at.compare_exchange(ptr::null_mut(), fresh, ord!(Release: G1), Ordering::Relaxed) {
             Ok(_) => {
-                self.bytes.add_shared(layout::<T>(slots).size() as u64);
+                self.bytes.add_shared(layout_made::<T>(slots).size() as u64);
             }
             // SAFETY: this thread allocated it and nobody else has seen it.
             Err(_) => unsafe { free_segment(fresh, slots) },
@@ -170,20 +170,20 @@ impl<T> Table<T> {
 impl<T> Drop for Table<T> {
     fn drop(&mut self) {
         for (number, small) in self.small.iter().enumerate() {
-            // Acquire G1: the drop comes after every install that this store has seen.
-            let first = small.load(ord!(Acquire: G1));
+            // Relaxed: the drop has the table to itself, and comes after all that was made.
+            let first = small.load(Ordering::Relaxed);
             let slots = slots_of(Place::Small { segment: number, offset: 0 });
             // SAFETY: the table goes, so nobody refers to its segments (invariant 6).
             unsafe { free_segment(first, slots) };
         }
         for directory in &self.directories {
-            // Acquire G2: see above.
-            let directory = directory.load(ord!(Acquire: G2));
+            // Relaxed: see above.
+            let directory = directory.load(Ordering::Relaxed);
             // SAFETY: a directory that exists stays until here.
             let Some(segments) = (unsafe { directory.as_ref() }) else { continue };
             for segment in &segments.0 {
-                // Acquire G1: see above.
-                let first = segment.load(ord!(Acquire: G1));
+                // Relaxed: see above.
+                let first = segment.load(Ordering::Relaxed);
                 // SAFETY: the table goes, so nobody refers to its segments (invariant 6).
                 unsafe { free_segment(first, 1 << FULL_BITS) };
             }
@@ -196,12 +196,17 @@ impl<T> Drop for Table<T> {
     }
 }
 
-/// Slots, then their links.
-const fn layout<T>(slots: usize) -> Layout {
-    let size = links_offset::<T>(slots) + slots * size_of::<AtomicU32>();
-    match Layout::from_size_align(size, align_of::<Slot<T>>()) {
+/// Slots, then their links. Refused where they are more than the address space.
+fn layout<T>(slots: usize) -> Result<Layout, OutOfMemory> {
+    let bytes = (size_of::<Slot<T>>().saturating_add(size_of::<AtomicU32>())).saturating_mul(slots);
+    Layout::from_size_align(bytes, align_of::<Slot<T>>()).map_err(|_| OutOfMemory { bytes })
+}
+
+/// The layout of a segment that exists.
+fn layout_made<T>(slots: usize) -> Layout {
+    match layout::<T>(slots) {
         Ok(layout) => layout,
-        Err(_) => panic!("a segment is larger than the address space"),
+        Err(_) => unreachable!("it was allocated with this layout"),
     }
 }
 
@@ -218,7 +223,7 @@ fn allocate(layout: Layout) -> Result<*mut u8, OutOfMemory> {
 
 /// A segment of slots that were never used: generation 0, None, which is what zeroes say.
 fn allocate_segment<T>(slots: usize) -> Result<*mut Slot<T>, OutOfMemory> {
-    let first = allocate(layout::<T>(slots))?.cast::<Slot<T>>();
+    let first = allocate(layout::<T>(slots)?)?.cast::<Slot<T>>();
     #[cfg(all(loom, test))]
     for offset in 0..slots {
         // SAFETY: the allocation has room for this many slots.
@@ -254,5 +259,5 @@ unsafe fn free_segment<T>(first: *mut Slot<T>, slots: usize) {
         unsafe { ptr::drop_in_place(links.add(offset)) };
     }
     // SAFETY: the caller's duty: allocated with this layout.
-    unsafe { dealloc(first.cast(), layout::<T>(slots)) };
+    unsafe { dealloc(first.cast(), layout_made::<T>(slots)) };
 }

@@ -47,19 +47,23 @@ macro_rules! ord {
     };
 }
 
-/// The ordering that is left when the sides named by `MODEL_WEAKEN` are taken away.
+/// The ordering that is left when the sides named by `MODEL_WEAKEN` are taken away: `P1.w` is a side
+/// of a tag, wherever it occurs, and `src/word/mod.rs:61.w` that of the one operation there.
 #[cfg(all(loom, test))]
+#[track_caller]
 pub(crate) fn released(writes: Option<&str>, reads: Option<&str>) -> Ordering {
     static WEAKEN: std::sync::LazyLock<Option<String>> =
         std::sync::LazyLock::new(|| std::env::var("MODEL_WEAKEN").ok());
-    let kept = |tag: Option<&str>, side: char| match (tag, WEAKEN.as_deref()) {
+    let here = std::panic::Location::caller();
+    let kept = |tag: Option<&str>, side: &str| match (tag, WEAKEN.as_deref()) {
         (None, _) => false,
         (Some(_), None) => true,
         (Some(tag), Some(weak)) => {
-            weak.strip_prefix(tag) != Some(if side == 'w' { ".w" } else { ".r" })
+            let (file, line) = (here.file(), here.line());
+            weak != format!("{tag}.{side}") && weak != format!("{file}:{line}.{side}")
         }
     };
-    match (kept(writes, 'w'), kept(reads, 'r')) {
+    match (kept(writes, "w"), kept(reads, "r")) {
         (true, true) => Ordering::AcqRel,
         (true, false) => Ordering::Release,
         (false, true) => Ordering::Acquire,

@@ -76,9 +76,10 @@ impl StateWord {
 
     /// Pending → Dead by handle: the caller owns the payload.
     pub(crate) fn cancel(&self, generation: u32) -> Result<SlotWord, (SlotWord, Refusal)> {
-        // AcqRel L1, P2: receives the payload that another thread may have written before
-        // `detach`; as a link of L1 it hands on what this thread saw.
-        self.change(generation, ord!(AcqRel: L1, P2), SlotWord::cancel)
+        // Acquire P2: receives the payload that another thread may have written before `detach`.
+        // Nothing to publish: the payload leaves the slot with the caller, and the slot travels on
+        // with the caller's magazine.
+        self.change(generation, ord!(Acquire: P2), SlotWord::cancel)
     }
 
     /// A change between Active, Dying and Dead, or of the count of holds.
@@ -138,14 +139,18 @@ impl StateWord {
 
     #[inline]
     fn exchange(&self, found: SlotWord, next: SlotWord, order: Ordering) -> Result<(), SlotWord> {
-        let counts = next.holds() > found.holds();
-        if planted("edge without the compare-and-swap") && !counts
-            || planted("hold without the compare-and-swap") && counts
-        {
-            self.0.store(next, ord!(Release: L1));
-            return Ok(());
-        }
         // Relaxed on failure: the word that was found is only compared and stepped again.
-        self.0.compare_exchange_weak(found, next, order, Ordering::Relaxed).map(drop)
+        let outcome = self.0.compare_exchange_weak(found, next, order, Ordering::Relaxed);
+        match outcome {
+            Err(_) if planted("edge by a plain store") && next.holds() <= found.holds() => {
+                self.set(next);
+                Ok(())
+            }
+            Err(actual) if planted("hold by fetch-add") && next.holds() > found.holds() => {
+                self.set(actual.plus_hold());
+                Ok(())
+            }
+            outcome => outcome.map(drop),
+        }
     }
 }
