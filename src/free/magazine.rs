@@ -45,11 +45,22 @@ impl Tally {
         &self.0[event as usize]
     }
 
+    /// Entities that began here.
+    #[inline]
+    pub(crate) fn begun(&self) -> u64 {
+        self.of(Event::Spawned).get()
+    }
+
+    /// Entities that were ended here, wherever they began.
+    #[inline]
+    pub(crate) fn ended(&self) -> u64 {
+        self.of(Event::Cancelled).get() + self.of(Event::Reaped).get()
+    }
+
     /// Entities that began here and did not end here: negative where others' are ended.
     #[inline]
     pub(crate) fn live(&self) -> i64 {
-        let count = |event| self.of(event).get() as i64;
-        count(Event::Spawned) - count(Event::Cancelled) - count(Event::Reaped)
+        self.begun() as i64 - self.ended() as i64
     }
 }
 
@@ -245,6 +256,12 @@ impl<'m> Claimed<'m> {
     /// Takes the batch to take from away, unless it is empty.
     pub(crate) fn unload(&self) -> Option<Owned> {
         self.pockets(|pockets| pockets.take.take_if(|batch| !batch.is_empty()))
+    }
+
+    /// Puts a batch of Dead slots that `collect` took away back.
+    pub(crate) fn put_aside(&self, batch: Owned) {
+        let displaced = self.pockets(|pockets| pockets.give.replace(batch));
+        debug_assert!(displaced.is_none(), "nothing was given back meanwhile");
     }
 
     /// Takes the batch of Dead slots away, if there is one.

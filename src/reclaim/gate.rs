@@ -2,6 +2,10 @@
 
 use crate::sync::{AtomicUsize, Ordering};
 
+/// More references than this were forgotten, not dropped: the count would come round to zero, so
+/// the process is ended, as by `Arc`.
+const MOST: usize = isize::MAX as usize;
+
 /// The count of open `Store` references. At zero the store is closed for ever.
 #[derive(Debug)]
 pub(crate) struct Gate(AtomicUsize);
@@ -17,6 +21,9 @@ impl Gate {
         // Relaxed: the caller's reference keeps the store open; nothing is read behind the count.
         let before = self.0.fetch_add(1, Ordering::Relaxed);
         debug_assert!(before > 0, "only an open store is cloned");
+        if before > MOST {
+            std::process::abort();
+        }
     }
 
     /// One reference more, unless the store is closed.
@@ -24,6 +31,9 @@ impl Gate {
         // Relaxed: the count is compared again below.
         let mut open = self.0.load(Ordering::Relaxed);
         while open > 0 {
+            if open > MOST {
+                std::process::abort();
+            }
             // Relaxed: who has a weak reference received the store's memory with it.
             match self.0.compare_exchange_weak(open, open + 1, Ordering::Relaxed, Ordering::Relaxed)
             {

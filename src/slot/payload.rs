@@ -71,7 +71,7 @@ impl<T> PayloadCell<T> {
         }
         let payload = self.0.with_mut(|cell| cell.cast::<T>());
         // SAFETY: the caller alone may end this payload, once (invariant 4).
-        contained(|| in_destructor::run(|| unsafe { payload.drop_in_place() })).is_none()
+        in_destructor::run(|| unsafe { payload.drop_in_place() })
     }
 }
 
@@ -111,22 +111,24 @@ pub(crate) mod in_destructor {
         DEPTH.with(|depth| depth.get() > 0)
     }
 
-    /// Runs `destructor` with the mark set, a panic included.
-    pub(crate) fn run<R>(destructor: impl FnOnce() -> R) -> R {
-        struct Leave;
-        impl Drop for Leave {
-            fn drop(&mut self) {
-                if DEPTH.with(Cell::get) == 1 {
-                    // The borrow ends before a task runs: it may add others.
-                    let next = || LATER.try_with(|later| later.borrow_mut().pop()).ok().flatten();
-                    std::iter::from_fn(next).for_each(|task| task());
-                }
-                DEPTH.with(|depth| depth.set(depth.get() - 1));
-            }
-        }
+    /// Runs `destructor` with the mark set; whether it panicked. What drops the panic's own payload
+    /// runs under the mark too.
+    pub(crate) fn run(destructor: impl FnOnce()) -> bool {
         DEPTH.with(|depth| depth.set(depth.get() + 1));
-        let _leave = Leave;
-        destructor()
+        let panicked = super::contained(destructor).is_none();
+        if DEPTH.with(Cell::get) == 1 {
+            run_waiting();
+        }
+        DEPTH.with(|depth| depth.set(depth.get() - 1));
+        panicked
+    }
+
+    /// Runs what waits for the outermost destructor of this thread: at its end, and before the drop
+    /// of a last `Store` inside it returns, which promises that its payloads are gone.
+    pub(crate) fn run_waiting() {
+        // The borrow ends before a task runs: it may add others.
+        let next = || LATER.try_with(|later| later.borrow_mut().pop()).ok().flatten();
+        std::iter::from_fn(next).for_each(|task| task());
     }
 
     /// Runs `task`, which contains its panics, when the outermost destructor of this thread has

@@ -25,7 +25,9 @@ impl<T> Core<T> {
             match self.spawn_active(session, value) {
                 Ok(handle) => spawned.push(handle),
                 Err(SpawnError { value, failure }) => {
-                    let rest = std::iter::once(value).chain(values).collect();
+                    // Pushed one by one: `collect` would allocate by the iterator's own estimate.
+                    let mut rest = vec![value];
+                    values.for_each(|value| rest.push(value));
                     return Err(BatchError { spawned, rest, failure });
                 }
             }

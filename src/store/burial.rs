@@ -8,6 +8,11 @@ use crate::slot::in_destructor;
 use crate::state::State;
 use crate::sync::{Ordering, PATIENCE, planted};
 
+/// So many batches in limbo are many: from there on only such of at least [`PARTIAL_BATCH`] slots
+/// join them.
+const LONG_LIMBO: u64 = 64;
+pub(super) const PARTIAL_BATCH: usize = 16;
+
 /// How often `reclaim` goes on after everything that was Dead at its beginning is back.
 const EXTRA_ROUNDS: u32 = 8;
 
@@ -30,10 +35,12 @@ impl<T> Core<T> {
     /// compare-and-swap, without pin or allocation.
     pub(super) fn bury_foreign(&self, home: usize, index: Index, event: Event) {
         self.count_foreign(home, event);
+        // The slot before its permit: nothing is pinned here, so whoever takes the permit must find
+        // the slot, or it would be told of readers that do not exist.
+        self.put_dead(home, index);
         if let Some(permits) = &self.permits {
             permits.give(home);
         }
-        self.put_dead(home, index);
     }
 
     /// Puts a Dead slot into the magazine.
@@ -77,12 +84,33 @@ impl<T> Core<T> {
         session.defer_ripening(&self.circulation, batch);
     }
 
-    /// Sends the Dead slots of this thread's magazine through limbo.
+    /// Sends the Dead slots of this thread's magazine through limbo, if they are worth a box.
     pub(super) fn hand_over_collected(&self, session: &Session) {
         let Some(magazine) = self.magazine(session) else { return };
-        if let Some(batch) = magazine.collect() {
+        let Some(batch) = magazine.collect() else { return };
+        if self.worth_a_box(&batch) {
             self.hand_over(session, batch);
+        } else {
+            magazine.put_aside(batch);
         }
+    }
+
+    /// Whether a batch that is not full goes into limbo as it is. When limbo is long already it
+    /// would only wait there, and boxes that hold one slot each take more memory than the slots.
+    pub(super) fn worth_a_box(&self, batch: &Owned) -> bool {
+        self.circulation.in_limbo() < LONG_LIMBO || batch.len() >= PARTIAL_BATCH
+    }
+
+    /// Sends the Dead slots of a magazine that nobody had claimed through limbo, in their box or
+    /// in this thread's.
+    pub(super) fn hand_over_found(&self, session: &Session, mut batch: Owned) {
+        if self.worth_a_box(&batch) {
+            return self.hand_over(session, batch);
+        }
+        while let Some(index) = batch.pop() {
+            self.put_slot(session, index);
+        }
+        self.circulation.put_empty(batch);
     }
 
     /// Hands over what this thread's magazine keeps, because somebody is short of slots.
@@ -140,12 +168,18 @@ impl<T> Reclaim<'_, T> {
         let goal = circulation.handed_over();
         loop {
             let before = self.back;
-            if !self.drain_ripe() || circulation.in_limbo() == 0 {
+            let ended = self.ended_here();
+            if !self.drain_ripe() {
                 return;
             }
-            if circulation.ripened() >= goal {
-                // What was Dead when the call began is back. What others make Dead meanwhile could
-                // keep it here for ever.
+            if self.ended_here() > ended {
+                // A destructor has ended others: they are this call's to bring back.
+                extra_rounds = 0;
+            } else if circulation.in_limbo() == 0 {
+                return;
+            } else if circulation.ripened() >= goal {
+                // What was Dead when the call began is back. What other threads make Dead
+                // meanwhile could keep it here for ever.
                 extra_rounds += 1;
                 if extra_rounds > EXTRA_ROUNDS {
                     return;
@@ -165,6 +199,12 @@ impl<T> Reclaim<'_, T> {
             }
             self.sort_magazines();
         }
+    }
+
+    /// How many entities this thread's magazine has counted out: destructors run by this call add
+    /// to it.
+    fn ended_here(&self) -> u64 {
+        self.core.magazine(self.session).map_or(0, |magazine| magazine.tally.ended())
     }
 
     fn patience(&self) -> u32 {
@@ -188,7 +228,7 @@ impl<T> Reclaim<'_, T> {
             // Before user code runs.
             magazine.release();
             if let Some(batch) = give {
-                self.core.hand_over(self.session, batch);
+                self.core.hand_over_found(self.session, batch);
             }
             if let Some(batch) = take {
                 // A batch that was taken from may not go back on a list at once (Rule L), so it

@@ -16,7 +16,7 @@ use crate::limits::Limits;
 use crate::reason::EndReason;
 use crate::reclaim::{Domain, Session};
 use crate::segment::{Index, MAX_SLOTS, Table};
-use crate::slot::{Slot, contained};
+use crate::slot::{Slot, contained, in_destructor};
 use crate::state::State;
 use crate::sync::{Arc, AtomicU64, Counter, Ordering, planted};
 use crate::word::{Refusal, SlotWord};
@@ -137,11 +137,7 @@ impl<T> Core<T> {
 
     /// Counts an event for a thread without a magazine.
     pub(super) fn count_foreign(&self, home: usize, event: Event) {
-        let shards = 0..self.circulation.shard_count();
-        if let Some(shard) = shards.into_iter().find_map(|step| self.circulation.shard(home + step))
-        {
-            shard.tally.of(event).add_shared(1);
-        }
+        self.circulation.count_foreign(home, event);
     }
 
     /// The magazine of a session, brought up to the current window of statistics.
@@ -172,6 +168,26 @@ impl<T> Core<T> {
                 self.count(session, Event::DropPanicked);
             }
         }
+    }
+
+    /// Drops a payload that was taken out of its slot: here, or, inside a destructor, when the
+    /// outermost one has returned, so that a chain of any length needs no stack.
+    pub(super) fn drop_taken(&self, value: T) {
+        if !std::mem::needs_drop::<T>() {
+            return;
+        }
+        let circulation = Arc::clone(&self.circulation);
+        let task = move || {
+            if in_destructor::run(|| drop(value)) {
+                circulation.count_foreign(0, Event::DropPanicked);
+            }
+        };
+        if !in_destructor::now() {
+            return task();
+        }
+        // SAFETY: the task runs on this thread, before the destructor that is running here has
+        // returned. `T` may borrow nothing that ends before: a `Store<T>` asks for `T: 'static`.
+        unsafe { in_destructor::run_outermost(task) };
     }
 
     /// Ends everything when the last `Store` is gone; what a Hold keeps is left to its last Hold.
@@ -213,6 +229,16 @@ impl<T> Core<T> {
                 Ok(()) => return owed,
                 Err(actual) => found = actual,
             }
+        }
+    }
+}
+
+impl<T> Drop for Core<T> {
+    fn drop(&mut self) {
+        // What the callback owns is the user's: it may panic, and hold other stores' entities.
+        let on_dying = self.on_dying.take();
+        if on_dying.is_some() {
+            let _ = in_destructor::run(|| drop(on_dying));
         }
     }
 }

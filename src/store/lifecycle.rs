@@ -9,7 +9,7 @@ use crate::handle::Handle;
 use crate::reason::EndReason;
 use crate::reclaim::Session;
 use crate::segment::Index;
-use crate::slot::{Slot, contained, in_destructor};
+use crate::slot::Slot;
 use crate::state::State;
 use crate::sync::{planted, thread_ordinal};
 use crate::word::{Reap, Refusal, SlotWord, Unhold};
@@ -170,9 +170,7 @@ impl<T> Core<T> {
 
     pub(super) fn cancel(&self, session: &Session, h: Handle) -> Result<(), TransitionError> {
         let value = self.cancel_taking(session, h)?;
-        if contained(|| in_destructor::run(|| drop(value))).is_none() {
-            self.count(session, Event::DropPanicked);
-        }
+        self.drop_taken(value);
         Ok(())
     }
 

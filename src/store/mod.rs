@@ -37,6 +37,7 @@ use crate::id::SceneId;
 use crate::limits::Limits;
 use crate::reason::EndReason;
 use crate::reclaim::Session;
+use crate::slot::in_destructor;
 use crate::state::State;
 use crate::stats::Stats;
 use crate::sync::Arc;
@@ -293,6 +294,9 @@ impl<T> Drop for Store<T> {
             return;
         }
         self.core().close();
+        if in_destructor::now() {
+            in_destructor::run_waiting();
+        }
         // SAFETY: this was the last of the stores, and so gives back the reference that they own
         // together; Holds own theirs (invariant 6).
         drop(unsafe { Arc::from_raw(self.core.as_ptr()) });

@@ -9,7 +9,7 @@ use super::lifecycle::Reserved;
 use crate::free::Event;
 use crate::handle::Handle;
 use crate::reclaim::Session;
-use crate::slot::{Slot, contained, in_destructor};
+use crate::slot::Slot;
 
 /// An entity that is reserved and has its payload, but is not visible yet.
 ///
@@ -112,11 +112,7 @@ impl<'s, T> Pending<'s, T> {
 
 impl<T> Drop for Pending<'_, T> {
     fn drop(&mut self) {
-        let value = self.end();
-        if contained(|| in_destructor::run(|| drop(value))).is_none() {
-            let core = self.store.core();
-            core.count(&Session::own(&core.domain), Event::DropPanicked);
-        }
+        self.store.core().drop_taken(self.end());
     }
 }
 

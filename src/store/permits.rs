@@ -10,7 +10,7 @@
 
 use crossbeam_utils::CachePadded;
 
-use crate::sync::{AtomicU64, planted};
+use crate::sync::{AtomicU64, Ordering, planted};
 
 const VERSION_SHIFT: u32 = 32;
 
@@ -43,6 +43,12 @@ impl Permits {
     /// Memory of the words.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.0)
+    }
+
+    /// How many are free: exact when quiet, and else off by those that change hands meanwhile.
+    pub(super) fn free(&self) -> usize {
+        // Relaxed: a statistic.
+        self.0.iter().map(|word| count(word.load(Ordering::Relaxed)) as usize).sum()
     }
 
     /// Takes a permit, from the home shard outward; false if there was a moment without any.

@@ -14,58 +14,81 @@ pub(super) struct Window {
     peak: usize,
 }
 
+/// How often a gauge is looked at again for a moment without beginnings.
+const LOOKS: u32 = 3;
+
 impl<T> Core<T> {
     /// The sum of one event. Complexity: one load a magazine.
     fn sum(&self, event: Event) -> u64 {
         self.circulation.tallies().map(|tally| tally.of(event).get()).sum()
     }
 
-    /// Totals since the store was made, and the gauges, one sum after the other.
+    /// What remains of beginnings after ends: exact when quiet. While both go on, beginnings are
+    /// read before ends, so that it never says more than there were at some moment of the call: a
+    /// thread that is taken off the processor between the two must not report thousands.
+    fn remaining(&self, begun: &[Event], ended: &[Event]) -> usize {
+        let sum = |events: &[Event]| events.iter().map(|&event| self.sum(event)).sum::<u64>();
+        let mut before = sum(begun);
+        for _ in 0..LOOKS {
+            let less = sum(ended);
+            let after = sum(begun);
+            if after == before {
+                return after.saturating_sub(less) as usize;
+            }
+            before = after;
+        }
+        before.saturating_sub(sum(ended)) as usize
+    }
+
+    /// Totals since the store was made, and the gauges, one after the other.
     fn sums(&self) -> Stats {
-        // Ends are read before beginnings, so that what happens meanwhile makes no gauge negative.
-        let holds_given = self.sum(Event::HoldGiven);
-        let renewed = self.sum(Event::Renewed);
-        let retired = self.sum(Event::Retired);
-        let (reaped, cancelled) = (self.sum(Event::Reaped), self.sum(Event::Cancelled));
-        let (revived, killed) = (self.sum(Event::Revived), self.sum(Event::Killed));
-        let (activated, spawned) = (self.sum(Event::Activated), self.sum(Event::Spawned));
-        let gauge = |more: u64, less: u64| more.saturating_sub(less) as usize;
+        use Event::{
+            Activated, Cancelled, DropPanicked, HoldGiven, HoldTaken, Killed, Reaped, Rejected,
+            Renewed, Retired, Revived, Spawned,
+        };
         Stats {
-            retired_slots: retired,
-            drop_panics: self.sum(Event::DropPanicked),
-            spawned,
-            activated,
-            cancelled,
-            killed,
-            revived,
-            reaped,
-            rejected: self.sum(Event::Rejected),
-            live: gauge(spawned, cancelled + reaped),
-            pending: gauge(spawned, activated + cancelled),
-            active: gauge(activated + revived, killed),
-            dying: gauge(killed, revived + reaped),
-            dead: gauge(cancelled + reaped, renewed + retired),
-            holds: gauge(self.sum(Event::HoldTaken), holds_given),
+            retired_slots: self.sum(Retired),
+            drop_panics: self.sum(DropPanicked),
+            spawned: self.sum(Spawned),
+            activated: self.sum(Activated),
+            cancelled: self.sum(Cancelled),
+            killed: self.sum(Killed),
+            revived: self.sum(Revived),
+            reaped: self.sum(Reaped),
+            rejected: self.sum(Rejected),
+            live: self.len(),
+            pending: self.remaining(&[Spawned], &[Activated, Cancelled]),
+            active: self.remaining(&[Activated, Revived], &[Killed]),
+            dying: self.remaining(&[Killed], &[Revived, Reaped]),
+            dead: self.remaining(&[Cancelled, Reaped], &[Renewed, Retired]),
+            holds: self.remaining(&[HoldTaken], &[HoldGiven]),
             ..Stats::default()
         }
     }
 
-    /// Entities alive.
+    /// Entities alive: with a capacity, the permits that are out, which are never more than it.
     pub(super) fn len(&self) -> usize {
-        let ended = self.sum(Event::Cancelled) + self.sum(Event::Reaped);
-        self.sum(Event::Spawned).saturating_sub(ended) as usize
+        match &self.permits {
+            Some(permits) => self.limits.capacity.saturating_sub(permits.free()),
+            None => self.counted_alive(),
+        }
+    }
+
+    /// Entities alive, from the tallies alone.
+    pub(super) fn counted_alive(&self) -> usize {
+        self.remaining(&[Event::Spawned], &[Event::Cancelled, Event::Reaped])
     }
 
     /// Slots that wait for readers, or for the spawn that drops their payload.
     pub(super) fn dead(&self) -> usize {
-        let back = self.sum(Event::Renewed) + self.sum(Event::Retired);
-        (self.sum(Event::Cancelled) + self.sum(Event::Reaped)).saturating_sub(back) as usize
+        self.remaining(&[Event::Cancelled, Event::Reaped], &[Event::Renewed, Event::Retired])
     }
 
     pub(super) fn stats(&self) -> Stats {
         let slots = self.made() as usize;
-        let now = self.sums();
+        // Before the sums: a window that another call began meanwhile would be ahead of them.
         let mut window = self.window.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let now = self.sums();
         window.peak = window.peak.max(now.live).max(self.highest_peak());
         let base = window.base;
         let spawned = now.spawned - base.spawned;
@@ -108,12 +131,14 @@ impl<T> Core<T> {
     /// Tells a magazine what is alive beyond its own tally, for its peak.
     #[cold]
     pub(super) fn look_up_others(&self, magazine: &Magazine) {
-        let all: i64 = self.circulation.tallies().map(|tally| tally.live()).sum();
-        magazine.peak.look_up(all - magazine.tally.live(), self.window_number.get());
+        let begun: u64 = self.circulation.tallies().map(|tally| tally.begun()).sum();
+        let ended: u64 = self.circulation.tallies().map(|tally| tally.ended()).sum();
+        let others = begun as i64 - ended as i64 - magazine.tally.live();
+        magazine.peak.look_up(others, self.window_number.get());
     }
 
     fn highest_peak(&self) -> usize {
         let peaks = self.circulation.magazines_from(0).map(|magazine| magazine.peak.highest());
-        peaks.max().unwrap_or(0) as usize
+        (peaks.max().unwrap_or(0) as usize).min(self.limits.capacity)
     }
 }

@@ -7,6 +7,7 @@
 
 use std::num::NonZeroU32;
 
+use super::burial::PARTIAL_BATCH;
 use super::core::{Core, Vacancy};
 use crate::error::SpawnFailure;
 use crate::free::{BATCH_CAPACITY, Claimed, Event, Magazine, Owned};
@@ -186,7 +187,7 @@ impl<T> Core<T> {
             let (take, give) = (magazine.unload(), magazine.collect());
             magazine.release();
             if let Some(batch) = give {
-                self.hand_over(session, batch);
+                self.hand_over_found(session, batch);
             }
             if take.is_some() {
                 return take;
@@ -254,13 +255,10 @@ impl<T> Core<T> {
         wanted.min(BATCH_CAPACITY as u64)
     }
 
-    /// How many Dead slots make a batch full: small stores hand over few at a time, and when
-    /// somebody is short of slots every one.
+    /// How many Dead slots make a batch full: fewer in small stores, and when somebody is short of
+    /// slots.
     #[inline]
     pub(super) fn full_batch(&self) -> usize {
-        if self.starving.get() > 0 {
-            return 1;
-        }
         let wanted = match self.limits.capacity {
             usize::MAX => (self.made() / 4).max(32),
             capacity => {
@@ -268,7 +266,8 @@ impl<T> Core<T> {
                 (slots / (8 * self.circulation.shard_count() as u64)).max(1)
             }
         };
-        wanted.min(BATCH_CAPACITY as u64) as usize
+        let most = if self.starving.get() > 0 { PARTIAL_BATCH } else { BATCH_CAPACITY };
+        wanted.min(most as u64) as usize
     }
 
     /// Moves a session's pin along or begins it, after stepping aside if its thread has made
@@ -283,7 +282,7 @@ impl<T> Core<T> {
 
     fn crowded(&self) -> bool {
         let waiting = self.circulation.in_limbo() * self.full_batch() as u64;
-        waiting > CROWDED.max(self.len() as u64)
+        waiting > CROWDED.max(self.counted_alive() as u64)
     }
 
     /// Waits a bounded time for a slot that readers, or calls that are off the processor, still
