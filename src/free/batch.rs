@@ -73,7 +73,8 @@ impl Owned {
 
     #[inline]
     pub(super) fn batch(&self) -> &Batch {
-        // SAFETY: boxes stay until the circulation is dropped, and this does not outlive it.
+        // SAFETY: boxes stay until the circulation is dropped, and this does not outlive it
+        // (invariant 11).
         unsafe { self.0.as_ref() }
     }
 
@@ -183,9 +184,9 @@ impl Boxes {
         // Acquire B2: receives the boxes of the chunk; pairs with the Release B2 in `ensure`.
         let first = self.chunks[chunk].load(ord!(Acquire: B2));
         // SAFETY: a number is given out after its chunk exists, and `chunk_of` keeps the offset
-        // below the boxes of the chunk (its test walks them).
+        // below the boxes of the chunk (its test walks them) (invariant 11, 12).
         let batch = unsafe { first.add(offset) };
-        // SAFETY: as above; a chunk stays until the table is dropped.
+        // SAFETY: as above; a chunk stays until the table is dropped (invariant 11).
         unsafe { &*batch }
     }
 
@@ -207,7 +208,7 @@ impl Boxes {
                 Ordering::Relaxed,
                 Ordering::Relaxed,
             ) {
-                // SAFETY: made just now: the number was given out once, to this call.
+                // SAFETY: made just now: the number was given out once, to this call (invariant 5).
                 Ok(_) => return Ok(unsafe { Owned::new(self.get(number as u32)) }),
                 Err(actual) => number = actual,
             }
@@ -220,16 +221,16 @@ impl Boxes {
             return Ok(());
         }
         let layout = chunk_layout(chunk);
-        // SAFETY: the layout is not empty.
+        // SAFETY: the layout is not empty (invariant 12).
         let memory = unsafe { alloc(layout) }.cast::<Batch>();
         if memory.is_null() {
             return Err(OutOfMemory { bytes: layout.size() });
         }
         let (first, boxes) = (FIRST_CHUNK * ((1 << chunk) - 1), boxes_of(chunk));
         for offset in 0..boxes {
-            // SAFETY: the allocation has room for this many boxes.
+            // SAFETY: the allocation has room for this many boxes (invariant 12).
             let batch = unsafe { memory.add(offset) };
-            // SAFETY: the allocation is exclusive.
+            // SAFETY: the allocation is exclusive (invariant 11).
             unsafe { batch.write(Batch::new(first + offset as u32)) };
         }
         // Release B2: publishes the boxes. Relaxed on failure: `get` loads again.
@@ -242,7 +243,7 @@ impl Boxes {
             Ok(_) => {
                 self.bytes.add_shared(layout.size() as u64);
             }
-            // SAFETY: this thread made it and nobody else has seen it.
+            // SAFETY: this thread made it and nobody else has seen it (invariant 11).
             Err(_) => unsafe { free_chunk(memory, chunk) },
         }
         Ok(())
@@ -255,7 +256,7 @@ impl Drop for Boxes {
             // Relaxed: the drop has the table to itself, and comes after all that was made.
             let first = first.load(Ordering::Relaxed);
             if !first.is_null() {
-                // SAFETY: the table goes, so nobody refers to its boxes.
+                // SAFETY: the table goes, so nobody refers to its boxes (invariant 11).
                 unsafe { free_chunk(first, chunk) };
             }
         }
@@ -273,9 +274,9 @@ fn chunk_layout(chunk: usize) -> Layout {
 /// * `first` was made for this chunk by [`Boxes::ensure`], and nobody refers to it any more.
 unsafe fn free_chunk(first: *mut Batch, chunk: usize) {
     let boxes = ptr::slice_from_raw_parts_mut(first, boxes_of(chunk));
-    // SAFETY: the caller's duty; every box of a chunk was written.
+    // SAFETY: the caller's duty; every box of a chunk was written (invariant 11).
     unsafe { ptr::drop_in_place(boxes) };
-    // SAFETY: the caller's duty; allocated with this layout.
+    // SAFETY: the caller's duty; allocated with this layout (invariant 11).
     unsafe { dealloc(first.cast(), chunk_layout(chunk)) };
 }
 

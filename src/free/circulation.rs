@@ -41,7 +41,7 @@ pub(crate) struct Circulation {
 // SAFETY: what the raw pointers lead to is shared by the rules of `Magazine` (a claim) and
 // `Batch` (one owner), and freed by the drop of the circulation alone (invariant 5).
 unsafe impl Send for Circulation {}
-// SAFETY: as above.
+// SAFETY: as above (invariant 5).
 unsafe impl Sync for Circulation {}
 
 impl Circulation {
@@ -156,7 +156,7 @@ impl Circulation {
         // Acquire H1: receives the shard's empty stacks; pairs with the Release H1 in
         // `ensure_shard`.
         let shard = self.shards[number & (self.shards.len() - 1)].load(ord!(Acquire: H1));
-        // SAFETY: a shard that exists stays until the circulation is dropped.
+        // SAFETY: a shard that exists stays until the circulation is dropped (invariant 11).
         unsafe { shard.as_ref() }
     }
 
@@ -195,7 +195,7 @@ impl Circulation {
         // Relaxed: linked to, not looked into.
         let mut first = shard.magazines.load(Ordering::Relaxed);
         loop {
-            // SAFETY: made above, freed by the drop of the circulation alone.
+            // SAFETY: made above, freed by the drop of the circulation alone (invariant 11).
             let magazine = unsafe { fresh.as_ref() };
             // Relaxed: the Release M2 below comes after.
             magazine.next.store(first, Ordering::Relaxed);
@@ -207,7 +207,7 @@ impl Circulation {
                 ord!(Release: M2),
                 Ordering::Relaxed,
             ) {
-                // SAFETY: it was made claimed, by this call.
+                // SAFETY: it was made claimed, by this call (invariant 5).
                 Ok(_) => return Ok(unsafe { Claimed::new(magazine) }),
                 Err(actual) => first = actual,
             }
@@ -232,10 +232,10 @@ impl Circulation {
     /// Allocates without aborting.
     fn boxed<V>(&self, value: V) -> Result<NonNull<V>, OutOfMemory> {
         let layout = std::alloc::Layout::new::<V>();
-        // SAFETY: no layout here is empty: shards and magazines have fields.
+        // SAFETY: no layout here is empty: shards and magazines have fields (invariant 12).
         let memory = unsafe { std::alloc::alloc(layout) }.cast::<V>();
         let memory = NonNull::new(memory).ok_or(OutOfMemory { bytes: layout.size() })?;
-        // SAFETY: the allocation is exclusive and has the layout.
+        // SAFETY: the allocation is exclusive and has the layout (invariant 11).
         unsafe { memory.write(value) };
         self.bytes.add_shared(layout.size() as u64);
         Ok(memory)
@@ -244,7 +244,8 @@ impl Circulation {
     /// Frees what `boxed` made and nobody has seen.
     fn unboxed<V>(&self, value: NonNull<V>) {
         self.bytes.sub_shared(size_of::<V>() as u64);
-        // SAFETY: allocated by `boxed` with this type's layout, which is what `Box` uses.
+        // SAFETY: allocated by `boxed` with this type's layout, which is what `Box` uses (invariant
+        // 11).
         drop(unsafe { Box::from_raw(value.as_ptr()) });
     }
 }
@@ -256,7 +257,8 @@ impl Shard {
         // `claim_magazine`.
         let mut at = self.magazines.load(ord!(Acquire: M2));
         std::iter::from_fn(move || {
-            // SAFETY: a magazine that was published stays until the circulation is dropped.
+            // SAFETY: a magazine that was published stays until the circulation is dropped
+            // (invariant 11).
             let magazine = unsafe { at.as_ref() }?;
             // Relaxed: set before the magazine was published, and never changed.
             at = magazine.next.load(Ordering::Relaxed);
@@ -305,12 +307,12 @@ impl Drop for Circulation {
         for shard in &self.shards {
             // Relaxed: the drop has the circulation to itself, and comes after all that was made.
             let Some(shard) = NonNull::new(shard.load(Ordering::Relaxed)) else { continue };
-            // SAFETY: the circulation goes, so nobody refers to it; `boxed` made it.
+            // SAFETY: the circulation goes, so nobody refers to it; `boxed` made it (invariant 11).
             let shard = unsafe { Box::from_raw(shard.as_ptr()) };
             // Relaxed: as above.
             let mut at = shard.magazines.load(Ordering::Relaxed);
             while let Some(magazine) = NonNull::new(at) {
-                // SAFETY: as above.
+                // SAFETY: as above (invariant 11).
                 let magazine = unsafe { Box::from_raw(magazine.as_ptr()) };
                 // Relaxed: set before the magazine was published.
                 at = magazine.next.load(Ordering::Relaxed);

@@ -163,7 +163,7 @@ impl Magazine {
         if won.is_err() && !planted("claim whoever has it") {
             return None;
         }
-        // SAFETY: claimed just now, by this call.
+        // SAFETY: claimed just now, by this call (invariant 5).
         Some(unsafe { Claimed::new(self) })
     }
 }

@@ -70,7 +70,8 @@ impl TaggedStack {
             // between are read-modify-writes, so the push's release sequence goes on. On failure
             // too: the next round reads the link behind the head that was found.
             match self.0.compare_exchange_weak(head, new, ord!(Acquire: B1), ord!(Acquire: B1)) {
-                // SAFETY: popped off this stack just now, by this call alone: the tag has moved on.
+                // SAFETY: popped off this stack just now, by this call alone: the tag has moved on
+                // (invariant 5).
                 Ok(_) => return Some(unsafe { Owned::new(batch) }),
                 Err(actual) => head = actual,
             }

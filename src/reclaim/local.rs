@@ -76,9 +76,9 @@ fn cached(domain: &Domain) -> Option<Rc<Entry>> {
     if entry.store != domain.number {
         return None;
     }
-    // SAFETY: as above: the pointer is `Rc::as_ptr` of a live `Rc` of this thread.
+    // SAFETY: as above: the pointer is `Rc::as_ptr` of a live `Rc` of this thread (invariant 10).
     unsafe { Rc::increment_strong_count(cached) };
-    // SAFETY: as above, and the count was raised for this one.
+    // SAFETY: as above, and the count was raised for this one (invariant 10).
     Some(unsafe { Rc::from_raw(cached) })
 }
 

@@ -71,9 +71,11 @@ impl Session {
     ) -> Result<Claimed<'c>, OutOfMemory> {
         match self.entry.magazine.get() {
             Some(magazine) => {
-                // SAFETY: it belongs to this store's circulation, which outlives the session.
+                // SAFETY: it belongs to this store's circulation, which outlives the session
+                // (invariant 11).
                 let magazine = unsafe { magazine.as_ref() };
-                // SAFETY: this thread's sessions have claimed it, and this is one of them.
+                // SAFETY: this thread's sessions have claimed it, and this is one of them
+                // (invariant 5).
                 Ok(unsafe { Claimed::new(magazine) })
             }
             None => self.claim(circulation),
@@ -178,9 +180,11 @@ impl Drop for Session {
             return;
         }
         if let Some(magazine) = self.entry.magazine.take() {
-            // SAFETY: it belongs to this store's circulation, which outlives the session.
+            // SAFETY: it belongs to this store's circulation, which outlives the session (invariant
+            // 11).
             let magazine = unsafe { magazine.as_ref() };
-            // SAFETY: this thread's sessions claimed it, and this was the last of them.
+            // SAFETY: this thread's sessions claimed it, and this was the last of them (invariant
+            // 5).
             unsafe { Claimed::new(magazine) }.release();
         }
     }

@@ -49,7 +49,7 @@ impl<T> Table<T> {
         // SAFETY: `place` keeps the offset below the slots of this segment (its test walks them
         // all), and a segment that exists stays until the table is dropped (invariant 1).
         let slot = unsafe { first.add(offset) };
-        // SAFETY: as above; slots are shared and only changed through their cells.
+        // SAFETY: as above; slots are shared and only changed through their cells (invariant 11).
         Some(unsafe { &*slot })
     }
 
@@ -76,11 +76,12 @@ impl<T> Table<T> {
         };
         // Relaxed: who has a Dead slot's index has received its segment with it.
         let first = first.load(Ordering::Relaxed);
-        // SAFETY: the links lie behind the slots in the same allocation, one for each.
+        // SAFETY: the links lie behind the slots in the same allocation, one for each (invariant
+        // 11).
         let links = unsafe { first.byte_add(links_offset::<T>(slots_of(here))) };
-        // SAFETY: as above, and the offset is below the number of slots.
+        // SAFETY: as above, and the offset is below the number of slots (invariant 11, 12).
         let link = unsafe { links.cast::<AtomicU32>().add(offset) };
-        // SAFETY: as above; links are shared and only changed as atomics.
+        // SAFETY: as above; links are shared and only changed as atomics (invariant 11).
         unsafe { &*link }
     }
 
@@ -115,7 +116,7 @@ impl<T> Table<T> {
         // Acquire G2: receives the directory's null pointers; pairs with the Release G2 in
         // `ensure_directory`.
         let directory = self.directories.get(number)?.load(ord!(Acquire: G2));
-        // SAFETY: a directory that exists stays until the table is dropped.
+        // SAFETY: a directory that exists stays until the table is dropped (invariant 11).
         unsafe { directory.as_ref() }
     }
 
@@ -126,7 +127,7 @@ impl<T> Table<T> {
         let layout = Layout::new::<Directory<T>>();
         let fresh = allocate(layout)?.cast::<Directory<T>>();
         #[cfg(all(loom, test))]
-        // SAFETY: the allocation is exclusive and has the directory's layout.
+        // SAFETY: the allocation is exclusive and has the directory's layout (invariant 11).
         unsafe {
             fresh.write(Directory(std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut()))));
         }
@@ -140,7 +141,8 @@ impl<T> Table<T> {
             Ok(_) => {
                 self.bytes.add_shared(layout.size() as u64);
             }
-            // SAFETY: this thread allocated it with this layout and nobody else has seen it.
+            // SAFETY: this thread allocated it with this layout and nobody else has seen it
+            // (invariant 11).
             Err(_) => unsafe { dealloc(fresh.cast(), layout) },
         }
         match self.directory(number) {
@@ -160,7 +162,7 @@ impl<T> Table<T> {
             Ok(_) => {
                 self.bytes.add_shared(layout_made::<T>(slots).size() as u64);
             }
-            // SAFETY: this thread allocated it and nobody else has seen it.
+            // SAFETY: this thread allocated it and nobody else has seen it (invariant 11).
             Err(_) => unsafe { free_segment(fresh, slots) },
         }
         Ok(())
@@ -179,7 +181,7 @@ impl<T> Drop for Table<T> {
         for directory in &self.directories {
             // Relaxed: see above.
             let directory = directory.load(Ordering::Relaxed);
-            // SAFETY: a directory that exists stays until here.
+            // SAFETY: a directory that exists stays until here (invariant 11).
             let Some(segments) = (unsafe { directory.as_ref() }) else { continue };
             for segment in &segments.0 {
                 // Relaxed: see above.
@@ -188,9 +190,9 @@ impl<T> Drop for Table<T> {
                 unsafe { free_segment(first, 1 << FULL_BITS) };
             }
             // SAFETY: it was allocated with this layout, in `ensure_directory`; model builds drop
-            // the atomics that they constructed there.
+            // the atomics that they constructed there (invariant 11).
             unsafe { ptr::drop_in_place(directory) };
-            // SAFETY: as above, and nobody refers to it any more.
+            // SAFETY: as above, and nobody refers to it any more (invariant 11).
             unsafe { dealloc(directory.cast(), Layout::new::<Directory<T>>()) };
         }
     }
@@ -216,7 +218,7 @@ const fn links_offset<T>(slots: usize) -> usize {
 }
 
 fn allocate(layout: Layout) -> Result<*mut u8, OutOfMemory> {
-    // SAFETY: no layout here is empty: a slot has a word, a directory has pointers.
+    // SAFETY: no layout here is empty: a slot has a word, a directory has pointers (invariant 12).
     let memory = unsafe { alloc_zeroed(layout) };
     if memory.is_null() { Err(OutOfMemory { bytes: layout.size() }) } else { Ok(memory) }
 }
@@ -226,15 +228,15 @@ fn allocate_segment<T>(slots: usize) -> Result<*mut Slot<T>, OutOfMemory> {
     let first = allocate(layout::<T>(slots)?)?.cast::<Slot<T>>();
     #[cfg(all(loom, test))]
     for offset in 0..slots {
-        // SAFETY: the allocation has room for this many slots.
+        // SAFETY: the allocation has room for this many slots (invariant 12).
         let slot = unsafe { first.add(offset) };
-        // SAFETY: the allocation is exclusive.
+        // SAFETY: the allocation is exclusive (invariant 11).
         unsafe { slot.write(Slot::new()) };
-        // SAFETY: the links lie behind the slots.
+        // SAFETY: the links lie behind the slots (invariant 11).
         let links = unsafe { first.byte_add(links_offset::<T>(slots)) }.cast::<AtomicU32>();
-        // SAFETY: the allocation has room for this many links.
+        // SAFETY: the allocation has room for this many links (invariant 12).
         let link = unsafe { links.add(offset) };
-        // SAFETY: the allocation is exclusive.
+        // SAFETY: the allocation is exclusive (invariant 11).
         unsafe { link.write(AtomicU32::new(0)) };
     }
     Ok(first)
@@ -251,13 +253,13 @@ unsafe fn free_segment<T>(first: *mut Slot<T>, slots: usize) {
     }
     #[cfg(all(loom, test))]
     for offset in 0..slots {
-        // SAFETY: the caller's duty: nobody refers to it, and it was constructed so.
+        // SAFETY: the caller's duty: nobody refers to it, and it was constructed so (invariant 11).
         unsafe { ptr::drop_in_place(first.add(offset)) };
-        // SAFETY: as above; the links lie behind the slots.
+        // SAFETY: as above; the links lie behind the slots (invariant 11).
         let links = unsafe { first.byte_add(links_offset::<T>(slots)) }.cast::<AtomicU32>();
-        // SAFETY: as above.
+        // SAFETY: as above (invariant 11).
         unsafe { ptr::drop_in_place(links.add(offset)) };
     }
-    // SAFETY: the caller's duty: allocated with this layout.
+    // SAFETY: the caller's duty: allocated with this layout (invariant 11).
     unsafe { dealloc(first.cast(), layout_made::<T>(slots)) };
 }

@@ -140,7 +140,7 @@ pub(crate) mod in_destructor {
     pub(crate) unsafe fn run_outermost<'t>(task: impl FnOnce() + 't) {
         debug_assert!(now());
         let task: Box<dyn FnOnce() + 't> = Box::new(task);
-        // SAFETY: the caller's duty; the task runs or is dropped within that time.
+        // SAFETY: the caller's duty; the task runs or is dropped within that time (invariant 8).
         let mut task = Some(unsafe { std::mem::transmute::<Box<dyn FnOnce() + 't>, Task>(task) });
         // In the thread's last moments the list is gone: the task runs here then.
         let _ = LATER.try_with(|later| later.borrow_mut().extend(task.take()));

@@ -186,7 +186,8 @@ impl<T> Core<T> {
             return task();
         }
         // SAFETY: the task runs on this thread, before the destructor that is running here has
-        // returned. `T` may borrow nothing that ends before: a `Store<T>` asks for `T: 'static`.
+        // returned. `T` may borrow nothing that ends before: a `Store<T>` asks for `T: 'static`
+        // (invariant 8).
         unsafe { in_destructor::run_outermost(task) };
     }
 

@@ -49,10 +49,10 @@ pub struct Hold<T> {
     handle: Handle,
 }
 
-// SAFETY: holds give `&T` on every thread, and any of them may drop the `T`, which
-// `T: Send + Sync` allows.
+// SAFETY: holds give `&T` on every thread, and any of them may drop the `T`, which `T: Send + Sync`
+// allows (invariant 13).
 unsafe impl<T: Send + Sync> Send for Hold<T> {}
-// SAFETY: as above.
+// SAFETY: as above (invariant 13).
 unsafe impl<T: Send + Sync> Sync for Hold<T> {}
 
 impl<T> Hold<T> {
@@ -135,7 +135,7 @@ impl<T> Clone for Hold<T> {
 impl<T> Drop for Hold<T> {
     fn drop(&mut self) {
         let outcome = self.core.unhold(self.slot(), self.handle);
-        // SAFETY: dropped once, here: the hold is not used afterwards.
+        // SAFETY: dropped once, here: the hold is not used afterwards (invariant 6).
         let core = unsafe { ManuallyDrop::take(&mut self.core) };
         if outcome == Unhold::Ended {
             end(core, self.slot);
@@ -175,7 +175,8 @@ impl<T> Ended<T> {
     /// Chains of held entities of any length end without a stack of their length.
     fn drop_outermost(self) {
         // SAFETY: the task runs on this thread, before the destructor that is running here has
-        // returned. `T` may borrow nothing that ends before: a `Store<T>` asks for `T: 'static`.
+        // returned. `T` may borrow nothing that ends before: a `Store<T>` asks for `T: 'static`
+        // (invariant 8).
         unsafe { in_destructor::run_outermost(move || drop(self)) };
     }
 }

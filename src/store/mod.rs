@@ -78,30 +78,31 @@ pub struct Store<T> {
 }
 
 // SAFETY: a store hands out `&T` on every thread and drops `T` on any, which `T: Send + Sync`
-// allows; everything else in it is shared by atomics.
+// allows; everything else in it is shared by atomics (invariant 13).
 unsafe impl<T: Send + Sync> Send for Store<T> {}
-// SAFETY: as above.
+// SAFETY: as above (invariant 13).
 unsafe impl<T: Send + Sync> Sync for Store<T> {}
 
 impl<T> Store<T> {
     #[inline]
     fn core(&self) -> &Core<T> {
-        // SAFETY: the open stores own a reference together, and this is one of them.
+        // SAFETY: the open stores own a reference together, and this is one of them (invariant 6).
         unsafe { self.core.as_ref() }
     }
 
     /// A store from the reference that all `Store`s share.
     fn from_shared(core: Arc<Core<T>>) -> Store<T> {
         let core = Arc::into_raw(core).cast_mut();
-        // SAFETY: `Arc::into_raw` is never null.
+        // SAFETY: `Arc::into_raw` is never null (invariant 6).
         Store { core: unsafe { NonNull::new_unchecked(core) } }
     }
 
     /// A reference of one's own, for a Hold.
     fn share(&self) -> Arc<Core<T>> {
-        // SAFETY: the pointer is from `Arc::into_raw`, and the stores' reference is alive.
+        // SAFETY: the pointer is from `Arc::into_raw`, and the stores' reference is alive
+        // (invariant 6).
         unsafe { Arc::increment_strong_count(self.core.as_ptr()) };
-        // SAFETY: as above, and the count was raised for this one.
+        // SAFETY: as above, and the count was raised for this one (invariant 6).
         unsafe { Arc::from_raw(self.core.as_ptr()) }
     }
 

@@ -42,7 +42,7 @@ pub struct Pending<'s, T> {
 // SAFETY: the guard has the payload to itself, so sending it sends a `T` (invariant 2); it shares
 // the store, which is Sync on the same terms.
 unsafe impl<T: Send + Sync> Send for Pending<'_, T> {}
-// SAFETY: a shared guard gives `&T` and nothing else.
+// SAFETY: a shared guard gives `&T` and nothing else (invariant 2).
 unsafe impl<T: Send + Sync> Sync for Pending<'_, T> {}
 
 impl<'s, T> Pending<'s, T> {

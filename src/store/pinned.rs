@@ -89,7 +89,7 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
         if !word.readable_as(h.generation().get()) {
             return Err(super::core::Core::<T>::missing(h, word));
         }
-        // SAFETY: as in `get`.
+        // SAFETY: as in `get` (invariant 2, 4).
         Ok((unsafe { slot.payload.get() }, word.state()))
     }
 

@@ -31,9 +31,9 @@ pub struct WeakStore<T> {
     core: NonNull<Core<T>>,
 }
 
-// SAFETY: it gives nothing but a `Store`, which is Send and Sync on the same terms.
+// SAFETY: it gives nothing but a `Store`, which is Send and Sync on the same terms (invariant 13).
 unsafe impl<T: Send + Sync> Send for WeakStore<T> {}
-// SAFETY: as above.
+// SAFETY: as above (invariant 13).
 unsafe impl<T: Send + Sync> Sync for WeakStore<T> {}
 
 impl<T> WeakStore<T> {
