@@ -12,7 +12,7 @@ use crossbeam_epoch::LocalHandle;
 
 use super::{Domain, Gate};
 use crate::free::Magazine;
-use crate::sync::{Arc, local, thread_ordinal};
+use crate::sync::{Arc, Seat, local, thread_ordinal};
 
 /// What a thread has of one store.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ pub(super) struct Entry {
     /// Sessions of this thread that are open now; they share the magazine.
     pub(super) sessions: Cell<u32>,
     pub(super) magazine: Cell<Option<NonNull<Magazine>>>,
+    /// Where the thread's sessions that lend payloads out are counted.
+    pub(super) lending: Seat,
     /// Whether this thread has handed garbage over and not looked around since.
     pub(super) owes: Cell<bool>,
 }
@@ -124,6 +126,7 @@ impl Entry {
             home: thread_ordinal(),
             sessions: Cell::new(0),
             magazine: Cell::new(None),
+            lending: domain.lenders.take_seat(),
             owes: Cell::new(false),
         }
     }

@@ -16,7 +16,7 @@ pub(crate) use session::Session;
 
 use crossbeam_epoch::Collector;
 
-use crate::sync::{Arc, Number};
+use crate::sync::{Arc, Number, Roll};
 
 /// The epochs of one store.
 #[derive(Debug)]
@@ -25,11 +25,24 @@ pub(crate) struct Domain {
     number: u64,
     collector: Collector,
     pub(crate) gate: Arc<Gate>,
+    /// Who lends payloads out under a pin just now.
+    lenders: Roll,
 }
 
 impl Domain {
     pub(crate) fn new() -> Domain {
         static NUMBERS: Number = Number::starting_at(1);
-        Domain { number: NUMBERS.next(), collector: Collector::new(), gate: Arc::new(Gate::new()) }
+        Domain {
+            number: NUMBERS.next(),
+            collector: Collector::new(),
+            gate: Arc::new(Gate::new()),
+            lenders: Roll::new(),
+        }
+    }
+
+    /// Whether a pin that lends payloads out was there a moment ago: such a one may stay for ever,
+    /// while one of a single call goes by itself.
+    pub(crate) fn lends(&self) -> bool {
+        self.lenders.anybody()
     }
 }

@@ -47,6 +47,9 @@ impl Session {
     #[inline]
     fn open(entry: Rc<Entry>, own: bool) -> Session {
         entry.sessions.set(entry.sessions.get() + 1);
+        if !own {
+            entry.lending.enter();
+        }
         let guard = entry.participant.pin();
         Session { guard: RefCell::new(Some(guard)), entry, own }
     }
@@ -174,6 +177,9 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        if !self.own {
+            self.entry.lending.leave();
+        }
         let others = self.entry.sessions.get() - 1;
         self.entry.sessions.set(others);
         if others > 0 {

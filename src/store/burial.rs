@@ -6,7 +6,7 @@ use crate::reclaim::Session;
 use crate::segment::Index;
 use crate::slot::in_destructor;
 use crate::state::State;
-use crate::sync::{Ordering, PATIENCE, planted};
+use crate::sync::{Ordering, planted};
 
 /// So many batches in limbo are many: from there on only such of at least [`PARTIAL_BATCH`] slots
 /// join them.
@@ -209,7 +209,7 @@ impl<T> Reclaim<'_, T> {
 
     fn patience(&self) -> u32 {
         let stuck = self.core.circulation.ripened() == self.core.stalled_at.get();
-        if stuck || !self.session.may_repin() { SHORT_PATIENCE } else { SHORT_PATIENCE + PATIENCE }
+        SHORT_PATIENCE + self.core.patience(self.session, stuck)
     }
 
     /// Hands over every Dead slot outside other sessions' magazines; and drops the payloads of

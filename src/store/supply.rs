@@ -15,7 +15,7 @@ use crate::reclaim::Session;
 use crate::segment::{Index, MAX_SLOTS, OutOfMemory};
 use crate::slot::{Slot, in_destructor};
 use crate::state::State;
-use crate::sync::{Ordering, PATIENCE};
+use crate::sync::{Ordering, PATIENCE, UNBLOCKED};
 
 /// How often the collector is asked to advance before it counts as stuck: a batch is ripe two
 /// epochs after it was handed over, and one more lets a neighbour's pin catch up.
@@ -301,9 +301,8 @@ impl<T> Core<T> {
 
     fn wait_for_batch(&self, session: &Session) -> Result<Option<Owned>, SpawnFailure> {
         let stuck = self.circulation.ripened() == self.stalled_at.get();
-        let patience =
-            if stuck || !session.may_repin() { SHORT_PATIENCE.min(PATIENCE) } else { PATIENCE };
-        for round in 0..patience {
+        let mut round = 0;
+        while round < self.patience(session, stuck) {
             if let Some(batch) = self.scour(session) {
                 return Ok(Some(batch));
             }
@@ -311,8 +310,21 @@ impl<T> Core<T> {
                 return Ok(Some(batch));
             }
             session.courtesy(round);
+            round += 1;
         }
         self.stalled_at.set(self.circulation.ripened());
         Ok(None)
+    }
+
+    /// How often a call that is short of slots looks again. Without a reader that lends payloads
+    /// out nothing keeps a slot but calls in progress, however long they are off the processor.
+    pub(super) fn patience(&self, session: &Session, stuck: bool) -> u32 {
+        match (session.may_repin(), self.domain.lends()) {
+            (false, _) => SHORT_PATIENCE.min(PATIENCE),
+            (true, true) if stuck => SHORT_PATIENCE.min(PATIENCE),
+            (true, true) => PATIENCE,
+            (true, false) if stuck => PATIENCE,
+            (true, false) => PATIENCE.saturating_mul(UNBLOCKED),
+        }
     }
 }

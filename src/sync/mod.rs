@@ -3,8 +3,9 @@
 //!
 //! In an ordinary build every name here is the standard library's. In a model build
 //! (`--cfg loom --cfg crossbeam_loom`, unit tests only) it is loom's, so that the models in
-//! `loom-tests/` explore the library's own code. Statistics ([`Counter`]) stay on the standard
-//! atomics in both: they order nothing, and modelling them would only multiply interleavings.
+//! `loom-tests/` explore the library's own code. Statistics ([`Counter`]) and hints ([`Roll`]) stay
+//! on the standard atomics in both: they order nothing, and modelling them would only multiply
+//! interleavings.
 
 #[macro_use]
 mod order;
@@ -13,6 +14,7 @@ mod counter;
 mod model;
 #[cfg(not(all(loom, test)))]
 mod real;
+mod roll;
 mod typed;
 
 pub(crate) use counter::{Counter, Number};
@@ -23,6 +25,7 @@ pub(crate) use order::released;
 pub(crate) use order::{Ordering, planted};
 #[cfg(not(all(loom, test)))]
 pub(crate) use real::*;
+pub(crate) use roll::{Roll, Seat};
 pub(crate) use typed::Atomic;
 
 #[cfg(all(loom, not(crossbeam_loom)))]

@@ -42,6 +42,9 @@ pub(crate) use local;
 /// How often a caller that is short of slots looks again before it gives up.
 pub(crate) const PATIENCE: u32 = 1;
 
+/// So many times as patient it is when no reader can be to blame.
+pub(crate) const UNBLOCKED: u32 = 1;
+
 /// Lets another model thread run.
 pub(crate) fn courtesy(_round: u32) {
     loom::thread::yield_now();

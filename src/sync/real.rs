@@ -57,6 +57,9 @@ pub(crate) use local;
 /// How often a caller that is short of slots looks again before it gives up.
 pub(crate) const PATIENCE: u32 = 500;
 
+/// So many times as patient it is when no reader can be to blame.
+pub(crate) const UNBLOCKED: u32 = 100;
+
 /// Leaves the processor to whoever holds the epoch: a bounded courtesy, never a condition.
 pub(crate) fn courtesy(round: u32) {
     if round < 8 {

@@ -1,0 +1,150 @@
+//! A roll: whether anybody is present, told from seats that each thread has to itself. Never
+//! modelled, never ordering anything: it only says how long waiting is worth while.
+
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+
+use crossbeam_utils::CachePadded;
+
+/// Every chair that was ever made; one that was given up is taken again.
+#[derive(Clone, Debug)]
+pub(crate) struct Roll(Arc<Chairs>);
+
+#[derive(Debug)]
+struct Chairs(AtomicPtr<CachePadded<Chair>>);
+
+/// A line of one thread's own: it alone writes how many are present.
+#[derive(Debug)]
+struct Chair {
+    taken: AtomicBool,
+    present: AtomicU32,
+    /// Set before the chair is linked, never changed.
+    next: AtomicPtr<CachePadded<Chair>>,
+}
+
+/// A chair that its thread has to itself until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    roll: Roll,
+    chair: *const CachePadded<Chair>,
+}
+
+impl Chairs {
+    fn iter(&self) -> impl Iterator<Item = &CachePadded<Chair>> {
+        // Acquire: receives the chair and its link; pairs with the Release in `add`.
+        let mut at = self.0.load(Ordering::Acquire);
+        std::iter::from_fn(move || {
+            // SAFETY: a chair that was linked stays until the roll is dropped (invariant 10).
+            let chair = unsafe { at.as_ref() }?;
+            // Relaxed: set before the chair was linked.
+            at = chair.next.load(Ordering::Relaxed);
+            Some(chair)
+        })
+    }
+
+    fn add(&self) -> *const CachePadded<Chair> {
+        let mut fresh = Box::new(CachePadded::new(Chair {
+            taken: AtomicBool::new(true),
+            present: AtomicU32::new(0),
+            next: AtomicPtr::new(ptr::null_mut()),
+        }));
+        // Relaxed: linked to, not looked into.
+        let mut first = self.0.load(Ordering::Relaxed);
+        loop {
+            *fresh.next.get_mut() = first;
+            let chair = Box::into_raw(fresh);
+            // Release: publishes the chair to `iter`. Nothing is unlinked, so there is no ABA.
+            match self.0.compare_exchange_weak(first, chair, Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => return chair,
+                // SAFETY: made above, and nobody else has seen it (invariant 10).
+                Err(actual) => (first, fresh) = (actual, unsafe { Box::from_raw(chair) }),
+            }
+        }
+    }
+}
+
+impl Drop for Chairs {
+    fn drop(&mut self) {
+        let mut at = *self.0.get_mut();
+        while !at.is_null() {
+            // SAFETY: the roll goes, so nobody has a seat; `add` made it (invariant 10).
+            let mut chair = unsafe { Box::from_raw(at) };
+            at = *chair.next.get_mut();
+        }
+    }
+}
+
+impl Roll {
+    pub(crate) fn new() -> Roll {
+        Roll(Arc::new(Chairs(AtomicPtr::new(ptr::null_mut()))))
+    }
+
+    /// Whether anybody was present a moment ago.
+    pub(crate) fn anybody(&self) -> bool {
+        // Relaxed: a hint.
+        self.0.iter().any(|chair| chair.present.load(Ordering::Relaxed) > 0)
+    }
+
+    /// A seat for the calling thread.
+    pub(crate) fn take_seat(&self) -> Seat {
+        // Relaxed: nothing is handed over with a chair but a count that is zero.
+        let free = |chair: &&CachePadded<Chair>| !chair.taken.swap(true, Ordering::Relaxed);
+        let chair = self.0.iter().find(free).map_or_else(|| self.0.add(), ptr::from_ref);
+        Seat { roll: self.clone(), chair }
+    }
+}
+
+impl Seat {
+    #[inline]
+    fn chair(&self) -> &Chair {
+        // SAFETY: a chair stays until the roll is dropped, and the seat keeps the roll
+        // (invariant 10).
+        unsafe { &*self.chair }
+    }
+
+    /// One more is present.
+    #[inline]
+    pub(crate) fn enter(&self) {
+        let present = &self.chair().present;
+        // Relaxed: a hint, and this thread alone writes it.
+        present.store(present.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// One less is present.
+    #[inline]
+    pub(crate) fn leave(&self) {
+        let present = &self.chair().present;
+        // Relaxed: see `enter`.
+        present.store(present.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        debug_assert!(self.roll.0.iter().any(|chair| ptr::eq(chair, self.chair)));
+        // Relaxed: see `take_seat`.
+        self.chair().taken.store(false, Ordering::Relaxed);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roll_tells_of_anybody_present_and_reuses_chairs() {
+        let roll = Roll::new();
+        assert!(!roll.anybody());
+        let (one, two) = (roll.take_seat(), roll.take_seat());
+        one.enter();
+        two.enter();
+        one.leave();
+        assert!(roll.anybody());
+        two.leave();
+        assert!(!roll.anybody());
+        drop(two);
+        let _again = roll.take_seat();
+        assert_eq!(roll.0.iter().count(), 2);
+    }
+}
