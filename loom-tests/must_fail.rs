@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// Each fault that `planted` knows, and the model that catches it.
-const FAULTS: [(&str, &str); 12] = [
+const FAULTS: [(&str, &str); 15] = [
     ("untagged head", "free::box_given_back_at_once_has_one_owner"),
     ("push without a grace period", "reclaim::reader_against_kill_reap_and_respawn_reads_its_own"),
     (
@@ -17,6 +17,9 @@ const FAULTS: [(&str, &str); 12] = [
         "reclaim::reader_against_kill_reap_and_respawn_reads_its_own",
     ),
     ("reap ignores holds", "word::hold_against_reap_keeps_the_entity_or_is_refused"),
+    ("hold after a reap request", "word::hold_against_despawn_keeps_the_entity_or_is_refused"),
+    ("guard ignored", "word::cancel_against_activate_of_a_detached_entity_has_one_winner"),
+    ("upgrade of a closed store", "closing::upgrade_against_the_last_drop_is_open_or_nothing"),
     ("generation not advanced", "handles::stale_handle_against_respawn_touches_no_stranger"),
     (
         "publication before the payload",

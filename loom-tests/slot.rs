@@ -85,6 +85,20 @@ impl Lone {
         Some(dead)
     }
 
+    /// Ends it in two steps, as a store does; whether this call buried it.
+    pub(super) fn despawn(&self) -> bool {
+        match self.word.advance(GENERATION, SlotWord::seal) {
+            Ok(sealed) if sealed.holds() > 0 => false,
+            Ok(_) => {
+                self.word.advance(GENERATION, SlotWord::finish).expect("sealed by this call");
+                self.bury();
+                true
+            }
+            // Dying already: the despawn goes on as a reap.
+            Err(_) => self.reap() == Some(true),
+        }
+    }
+
     /// Gives a hold back; whether it was the one that buries.
     pub(super) fn unhold(&self) -> bool {
         match self.word.unhold() {

@@ -96,3 +96,17 @@ fn reclaim_against_spawn_gives_each_slot_once() {
         graveyard.assert_all_dropped();
     });
 }
+
+/// With one unit of capacity, one freed and two who want it: one gets it, and no two are alive.
+#[test]
+fn two_spawners_of_one_unit_are_never_both_alive() {
+    model("store_one_unit", 100, || {
+        let (graveyard, store) = (Graveyard::default(), tiny(1, 2));
+        let (other, stones) = (store.clone(), graveyard.clone());
+        let there = thread::spawn(move || other.spawn_active(stones.tomb(1)).is_ok());
+        let here = store.spawn_active(graveyard.tomb(2)).is_ok();
+        let there = there.join().unwrap();
+        assert!(here ^ there, "one unit: {here} and {there}");
+        assert_eq!(store.len(), 1);
+    });
+}

@@ -115,23 +115,28 @@ fn two_holds_dropped_after_a_reap_request_bury_once() {
     });
 }
 
+/// An entity that is sealed is its despawn's alone: no hold comes between.
+#[test]
+fn hold_against_despawn_keeps_the_entity_or_is_refused() {
+    model("hold_against_despawn", 4, || {
+        let slot = Lone::active();
+        let other = slot.clone();
+        let despawned = thread::spawn(move || other.despawn());
+        let buried = slot.hold() && {
+            assert_eq!(slot.read(), 7);
+            slot.unhold()
+        };
+        assert!(buried ^ despawned.join().unwrap());
+        slot.graveyard.assert_all_dropped();
+    });
+}
+
 #[test]
 fn kill_and_hold_against_despawn_buries_once() {
     model("kill_and_hold_against_despawn", 4, || {
         let slot = Lone::active();
         let other = slot.clone();
-        let despawned = thread::spawn(move || {
-            match other.word.advance(GENERATION, SlotWord::seal) {
-                Ok(sealed) if sealed.holds() > 0 => false,
-                Ok(_) => {
-                    other.word.advance(GENERATION, SlotWord::finish).expect("sealed by this call");
-                    other.bury();
-                    true
-                }
-                // Dying already: the despawn goes on as a reap.
-                Err(_) => other.reap() == Some(true),
-            }
-        });
+        let despawned = thread::spawn(move || other.despawn());
         let held = slot.word.advance(GENERATION, SlotWord::kill_and_hold).is_ok();
         let buried = held && {
             assert_eq!(slot.read(), 7);

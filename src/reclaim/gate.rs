@@ -1,6 +1,6 @@
 //! How many `Store`s there are of a store, in an object that outlives it.
 
-use crate::sync::{AtomicUsize, Ordering};
+use crate::sync::{AtomicUsize, Ordering, planted};
 
 /// More references than this were forgotten, not dropped: the count would come round to zero, so
 /// the process is ended, as by `Arc`.
@@ -30,7 +30,7 @@ impl Gate {
     pub(crate) fn try_enter(&self) -> bool {
         // Relaxed: the count is compared again below.
         let mut open = self.0.load(Ordering::Relaxed);
-        while open > 0 {
+        while open > 0 || planted("upgrade of a closed store") {
             if open > MOST {
                 std::process::abort();
             }

@@ -18,6 +18,7 @@
 use super::layout::*;
 use super::snapshot::SlotWord;
 use crate::state::{IllegalTransition, State};
+use crate::sync::planted;
 
 /// Why an operation does not apply to the word that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,14 +107,17 @@ impl SlotWord {
     #[inline]
     pub(crate) fn activate(self) -> Step {
         self.starts(ACTIVATE)?;
-        if self.guarded() { Err(Refusal::Guarded) } else { Ok(self.in_state(ACTIVATE.to)) }
+        if self.guarded() && !planted("guard ignored") {
+            return Err(Refusal::Guarded);
+        }
+        Ok(self.in_state(ACTIVATE.to))
     }
 
     /// Pending → Dead, by handle: the caller takes the payload out.
     #[inline]
     pub(crate) fn cancel(self) -> Step {
         self.starts(CANCEL)?;
-        if self.guarded() {
+        if self.guarded() && !planted("guard ignored") {
             return Err(Refusal::Guarded);
         }
         Ok(self.in_state(CANCEL.to).with(EMPTIED))
@@ -150,7 +154,7 @@ impl SlotWord {
         self.starts(REAP)?;
         if self.reap_requested() {
             Err(Refusal::ReapRequested)
-        } else if self.holds() > 0 && !crate::sync::planted("reap ignores holds") {
+        } else if self.holds() > 0 && !planted("reap ignores holds") {
             Ok(self.with(REAP_REQUESTED))
         } else {
             Ok(self.in_state(REAP.to))
@@ -175,7 +179,11 @@ impl SlotWord {
     #[inline]
     pub(crate) fn hold(self) -> Step {
         match self.state() {
-            State::Active | State::Dying if self.reap_requested() => Err(Refusal::ReapRequested),
+            State::Active | State::Dying
+                if self.reap_requested() && !planted("hold after a reap request") =>
+            {
+                Err(Refusal::ReapRequested)
+            }
             State::Active | State::Dying => self.hold_again(),
             State::Pending => Err(Refusal::NotYet),
             State::None | State::Dead => Err(Refusal::Gone),
