@@ -88,8 +88,10 @@ impl Roll {
 
     /// A seat for the calling thread.
     pub(crate) fn take_seat(&self) -> Seat {
-        // Relaxed: nothing is handed over with a chair but a count that is zero.
-        let free = |chair: &&CachePadded<Chair>| !chair.taken.swap(true, Ordering::Relaxed);
+        // Acquire: receives the count as the owner before left it, zero; pairs with the Release in
+        // the drop of its seat. Without it this thread could add to a count that it has never seen
+        // go down, and one of the two would be lost.
+        let free = |chair: &&CachePadded<Chair>| !chair.taken.swap(true, Ordering::Acquire);
         let chair = self.0.iter().find(free).map_or_else(|| self.0.add(), ptr::from_ref);
         Seat { roll: self.clone(), chair }
     }
@@ -123,8 +125,8 @@ impl Seat {
 impl Drop for Seat {
     fn drop(&mut self) {
         debug_assert!(self.roll.0.iter().any(|chair| ptr::eq(chair, self.chair)));
-        // Relaxed: see `take_seat`.
-        self.chair().taken.store(false, Ordering::Relaxed);
+        // Release: hands the count on to the next owner, see `take_seat`.
+        self.chair().taken.store(false, Ordering::Release);
     }
 }
 
