@@ -15,7 +15,8 @@ use std::collections::HashSet;
 use std::fmt;
 
 use crate::history::{Call, History};
-use crate::spec::{Meanwhile, Progress, Spec, World};
+use crate::spec::{Meanwhile, Progress, Spec};
+use crate::world::World;
 
 /// Beyond this a history is too wide to be checked in the time that there is.
 const MOST_STATES: usize = 200_000;
@@ -37,23 +38,29 @@ pub struct Refused {
 }
 
 /// How many states were looked at, or where there was none left.
-pub fn check(history: &History) -> Result<usize, Refused> {
+pub fn check(history: &History) -> Result<usize, Box<Refused>> {
     let spec = Spec::of(history);
+    let during: Vec<Meanwhile> =
+        history.calls.iter().map(|call| meanwhile(history, call)).collect();
     let mut possible = HashSet::new();
-    possible.insert(Possible { world: spec.start(), open: Vec::new() });
+    possible.insert(Possible { world: World::empty(history), open: Vec::new() });
     let mut looked_at = 0;
     for (call, ends) in events(history) {
         if !ends {
             possible = possible.into_iter().map(|state| state.begin(call)).collect();
             continue;
         }
-        let after = finish(&spec, history, &possible, call, &mut looked_at);
+        let after = finish(&spec, history, &during, &possible, call, &mut looked_at);
         if after.is_empty() {
-            return Err(Refused::new(history, call, &possible));
+            return Err(Box::new(Refused::new(history, call, &possible)));
         }
         possible = after;
     }
     Ok(looked_at)
+}
+
+fn meanwhile(history: &History, call: &Call) -> Meanwhile {
+    Meanwhile { pinned: history.pinned_during(call), under_way: history.under_way_during(call) }
 }
 
 /// The beginnings and ends of all calls, by number, in the order of time.
@@ -71,6 +78,7 @@ fn events(history: &History) -> Vec<(usize, bool)> {
 fn finish(
     spec: &Spec,
     history: &History,
+    during: &[Meanwhile],
     before: &HashSet<Possible>,
     call: usize,
     looked_at: &mut usize,
@@ -78,15 +86,6 @@ fn finish(
     let mut met = before.clone();
     let mut waiting: Vec<Possible> = before.iter().cloned().collect();
     let mut after = HashSet::new();
-    let open = before.iter().next().map_or(&[][..], |state| &state.open);
-    let during: Vec<Meanwhile> = open
-        .iter()
-        .map(|(other, _)| {
-            let other = &history.calls[*other];
-            let pinned = history.pinned_during(other);
-            Meanwhile { pinned, under_way: history.under_way_during(other) }
-        })
-        .collect();
     while let Some(state) = waiting.pop() {
         *looked_at += 1;
         assert!(met.len() < MOST_STATES, "too many calls at once to be checked");
@@ -98,12 +97,8 @@ fn finish(
             if progress.is_done() {
                 continue;
             }
-            let other = &history.calls[*other];
-            let Some((world, progress)) =
-                spec.step(&state.world, other, during[position], *progress)
-            else {
-                continue;
-            };
+            let step = spec.step(&state.world, &history.calls[*other], during[*other], *progress);
+            let Some((world, progress)) = step else { continue };
             let mut next = Possible { world, open: state.open.clone() };
             next.open[position].1 = progress;
             if met.insert(next.clone()) {

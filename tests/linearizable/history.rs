@@ -40,19 +40,49 @@ pub enum Question {
 /// An operation as it was called. Payloads are known by their tags.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
-    Spawn { tag: u64, guarded: bool },
-    SpawnBatch { first: u64, size: usize },
+    Spawn {
+        tag: u64,
+        guarded: bool,
+    },
+    SpawnBatch {
+        first: u64,
+        size: usize,
+    },
     /// Changes the payload through its guard.
-    Write { handle: Handle, tag: u64 },
-    Guard { handle: Handle, end: GuardEnd },
-    Step { handle: Handle, step: Step },
-    Ask { handle: Handle, question: Question },
-    Hold { handle: Handle },
-    CloneHold { handle: Handle },
-    HoldState { handle: Handle },
-    HoldRequested { handle: Handle },
-    DropHold { handle: Handle },
-    DespawnBatch { handles: Vec<Handle> },
+    Write {
+        handle: Handle,
+        tag: u64,
+    },
+    Guard {
+        handle: Handle,
+        end: GuardEnd,
+    },
+    Step {
+        handle: Handle,
+        step: Step,
+    },
+    Ask {
+        handle: Handle,
+        question: Question,
+    },
+    Hold {
+        handle: Handle,
+    },
+    CloneHold {
+        handle: Handle,
+    },
+    HoldState {
+        handle: Handle,
+    },
+    HoldRequested {
+        handle: Handle,
+    },
+    DropHold {
+        handle: Handle,
+    },
+    DespawnBatch {
+        handles: Vec<Handle>,
+    },
     Len,
     Reclaim,
     Pin,
@@ -133,6 +163,16 @@ impl History {
     pub fn under_way_during(&self, call: &Call) -> usize {
         let others = self.calls.iter().filter(|other| other.thread != call.thread);
         others.filter(|other| other.overlaps(call)).map(Call::weight).sum()
+    }
+
+    /// Every handle that was issued.
+    pub fn issued(&self) -> Vec<Handle> {
+        let handles = self.calls.iter().flat_map(|call| match &call.answer {
+            Answer::Spawned(Ok(handle)) => vec![*handle],
+            Answer::Batch { spawned, .. } => spawned.clone(),
+            _ => Vec::new(),
+        });
+        handles.collect()
     }
 
     /// How many calls overlap one of another thread.

@@ -11,45 +11,11 @@
 //! * `despawn` of an Active entity that nobody holds seals it first: it is Dying, and every other
 //!   call is refused, until the second step.
 //! * A batch is its singles, one after the other.
-//!
-//! Which slot a spawn gets is the store's choice: the answer is taken for it, and must be a slot
-//! that nobody lives in, under its next generation. From there `NotFound` and `Stale` are exact:
-//! the first until the slot's next entity begins, the second from then on.
 
-use std::collections::BTreeMap;
-use std::num::NonZeroU32;
+use hatchery::{Handle, SpawnFailure};
 
-use hatchery::{
-    Handle, HoldError, LookupError, Reaped, SceneId, SpawnFailure, State, TransitionError,
-};
-
-use crate::history::{Answer, Call, GuardEnd, History, Op, Question, Seen, Step};
-
-/// A store at one moment.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct World {
-    /// By sequence number, those that were ever used.
-    slots: BTreeMap<u64, Slot>,
-    /// Units of the capacity in nobody's hands; `None` without a limit.
-    free: Option<usize>,
-    /// The generation that fresh slots start above, once one is known.
-    floor: Option<u32>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Slot {
-    generation: u32,
-    entity: Option<Entity>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Entity {
-    tag: u64,
-    state: State,
-    guarded: bool,
-    requested: bool,
-    holds: u32,
-}
+use crate::history::{Answer, Call, History, Op, Seen, Step};
+use crate::world::{Rest, World};
 
 /// How far a call has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -76,8 +42,12 @@ impl Progress {
         self.stage == Stage::Done
     }
 
-    fn at(self, stage: Stage) -> Progress {
+    fn in_stage(self, stage: Stage) -> Progress {
         Progress { stage, ..self }
+    }
+
+    fn done(self) -> Progress {
+        self.in_stage(Stage::Done)
     }
 
     fn next_single(self, succeeded: bool) -> Progress {
@@ -86,400 +56,170 @@ impl Progress {
     }
 }
 
-/// What a transition leaves to be done.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Rest {
-    Nothing,
-    Sealed,
-    Ended,
+/// What happened during a call.
+#[derive(Clone, Copy)]
+pub struct Meanwhile {
+    /// An explicit pin was out.
+    pub pinned: bool,
+    /// So many entities may have been begun or ended by others.
+    pub under_way: usize,
 }
 
 /// What the whole history says, and one moment does not.
 pub struct Spec {
-    scene: SceneId,
     capacity: Option<usize>,
-    last_generation: u32,
 }
-
-/// What happened during a call.
-#[derive(Clone, Copy)]
-pub struct Meanwhile {
-    pub pinned: bool,
-    pub under_way: usize,
-}
-
-type Next = Option<(World, Progress)>;
 
 impl Spec {
     pub fn of(history: &History) -> Spec {
-        let History { scene, capacity, last_generation, .. } = *history;
-        Spec { scene, capacity, last_generation }
-    }
-
-    pub fn start(&self) -> World {
-        World { slots: BTreeMap::new(), free: self.capacity, floor: None }
+        Spec { capacity: history.capacity }
     }
 
     /// The next step of a call, or `None` if it cannot be taken now on the way to its answer.
-    pub fn step(&self, world: &World, call: &Call, during: Meanwhile, at: Progress) -> Next {
-        let mut world = world.clone();
+    pub fn step(
+        &self,
+        world: &World,
+        call: &Call,
+        during: Meanwhile,
+        at: Progress,
+    ) -> Option<(World, Progress)> {
+        let mut next = world.clone();
+        let progress = self.step_in(&mut next, call, during, at)?;
+        Some((next, progress))
+    }
+
+    fn step_in(
+        &self,
+        world: &mut World,
+        call: &Call,
+        during: Meanwhile,
+        at: Progress,
+    ) -> Option<Progress> {
         match (&call.op, &call.answer) {
             (Op::Spawn { tag, guarded }, Answer::Spawned(outcome)) => {
                 self.birth(world, (*tag, *guarded), *outcome, during, at)
             }
             (Op::SpawnBatch { first, size }, Answer::Batch { spawned, refused }) => {
-                let stopped = refused.is_some();
-                if stopped == (spawned.len() == *size) || spawned.len() > *size {
+                let whole = spawned.len() == *size;
+                if spawned.len() > *size || whole == refused.is_some() {
                     return None;
                 }
                 let payload = (first + at.single as u64, false);
                 match (spawned.get(at.single), refused) {
                     (Some(handle), _) => {
-                        let (world, next) = self.birth(world, payload, Ok(*handle), during, at)?;
-                        Some((world, if next.is_done() { at.next_single(true) } else { next }))
+                        let next = self.birth(world, payload, Ok(*handle), during, at)?;
+                        Some(if next.is_done() { at.next_single(true) } else { next })
                     }
-                    (None, Some(failure)) => {
-                        self.birth(world, payload, Err(*failure), during, at)
-                    }
-                    (None, None) => Some((world, at.at(Stage::Done))),
+                    (None, Some(failure)) => self.birth(world, payload, Err(*failure), during, at),
+                    (None, None) => Some(at.done()),
                 }
+            }
+            (Op::Step { handle, step }, Answer::Stepped(answer)) => {
+                ending(world, *handle, at, |world| {
+                    let (model, rest) = world.transition(*handle, *step);
+                    (model == *answer).then_some(rest)
+                })
             }
             (Op::DespawnBatch { handles }, Answer::Count(count)) => {
                 let Some(handle) = handles.get(at.single) else {
-                    return (at.succeeded == *count).then_some((world, at.at(Stage::Done)));
+                    return (at.succeeded == *count).then_some(at.done());
                 };
+                // What has come to a second step has succeeded.
                 let mut succeeded = at.stage != Stage::Begun;
-                let next = self.transition_step(&mut world, *handle, Step::Despawn, at, |answer| {
-                    succeeded = answer.is_ok();
-                    true
+                let next = ending(world, *handle, at, |world| {
+                    let (model, rest) = world.transition(*handle, Step::Despawn);
+                    succeeded = model.is_ok();
+                    Some(rest)
                 })?;
-                Some((world, if next.is_done() { at.next_single(succeeded) } else { next }))
-            }
-            (Op::Step { handle, step }, Answer::Stepped(answer)) => {
-                let next =
-                    self.transition_step(&mut world, *handle, *step, at, |it| it == *answer)?;
-                Some((world, next))
+                Some(if next.is_done() { at.next_single(succeeded) } else { next })
             }
             (Op::Guard { handle, end }, _) => {
-                let next = self.guard_step(&mut world, *handle, *end, at)?;
-                Some((world, next))
+                ending(world, *handle, at, |world| world.end_guard(*handle, *end))
             }
             (Op::DropHold { handle }, Answer::Read(Ok(Seen::Tag(tag)))) => {
-                let next = self.drop_hold_step(&mut world, *handle, *tag, at)?;
-                Some((world, next))
+                ending(world, *handle, at, |world| world.drop_hold(*handle, *tag))
             }
             (Op::Len, Answer::Count(count)) => {
                 let near = world.alive().abs_diff(*count) <= during.under_way;
-                near.then_some((world, at.at(Stage::Done)))
+                near.then_some(at.done())
             }
-            (Op::Reclaim | Op::Pin | Op::Repin | Op::Unpin, _) => {
-                Some((world, at.at(Stage::Done)))
-            }
-            (op, answer) => {
-                let model = self.single_step(&mut world, op)?;
-                (model == *answer).then_some((world, at.at(Stage::Done)))
-            }
+            (Op::Reclaim | Op::Pin | Op::Repin | Op::Unpin, _) => Some(at.done()),
+            (op, answer) => (single(world, op)? == *answer).then_some(at.done()),
         }
     }
 
     /// One entity's beginning, or the refusal of it.
     fn birth(
         &self,
-        mut world: World,
+        world: &mut World,
         (tag, guarded): (u64, bool),
         outcome: Result<Handle, SpawnFailure>,
         during: Meanwhile,
         at: Progress,
-    ) -> Next {
+    ) -> Option<Progress> {
         if let Err(SpawnFailure::Exhausted { capacity }) = outcome {
-            let right = world.free == Some(0) && self.capacity == Some(capacity);
-            return right.then_some((world, at.at(Stage::Done)));
+            let right = world.free_units() == Some(0) && self.capacity == Some(capacity);
+            return right.then_some(at.done());
         }
-        if at.stage == Stage::Begun && world.free.is_some() {
+        if at.stage == Stage::Begun && world.free_units().is_some() {
             world.take_unit()?;
-            return Some((world, at.at(Stage::HasUnit)));
+            return Some(at.in_stage(Stage::HasUnit));
         }
         match outcome {
-            Ok(handle) => {
-                let entity = Entity {
-                    tag,
-                    state: if guarded { State::Pending } else { State::Active },
-                    guarded,
-                    requested: false,
-                    holds: 0,
-                };
-                self.publish(&mut world, handle, entity)?;
-            }
+            Ok(handle) => world.begin(handle, tag, guarded)?,
             Err(SpawnFailure::Reclaiming { .. }) if during.pinned => world.give_unit(),
             Err(_) => return None,
         }
-        Some((world, at.at(Stage::Done)))
-    }
-
-    /// Gives a fresh handle to an entity, if it is one.
-    fn publish(&self, world: &mut World, handle: Handle, entity: Entity) -> Option<()> {
-        let generation = handle.generation().get();
-        let floor = *world.floor.get_or_insert(generation - 1);
-        let slot = world.slots.entry(handle.seq());
-        let slot = slot.or_insert(Slot { generation: floor, entity: None });
-        let fresh = slot.entity.is_none() && generation == slot.generation + 1;
-        if !fresh || handle.scene() != self.scene || generation > self.last_generation {
-            return None;
-        }
-        *slot = Slot { generation, entity: Some(entity) };
-        Some(())
-    }
-
-    /// The next step of an operation that goes by handle; `fits` judges the model's answer.
-    fn transition_step(
-        &self,
-        world: &mut World,
-        handle: Handle,
-        step: Step,
-        at: Progress,
-        fits: impl FnOnce(Result<Option<Reaped>, TransitionError>) -> bool,
-    ) -> Option<Progress> {
-        let rest = match at.stage {
-            Stage::Begun => {
-                let (answer, rest) = self.transition(world, handle, step);
-                if !fits(answer) {
-                    return None;
-                }
-                rest
-            }
-            Stage::Sealed => {
-                world.end(handle);
-                Rest::Ended
-            }
-            Stage::HasUnit => {
-                world.give_unit();
-                Rest::Nothing
-            }
-            Stage::Done => return None,
-        };
-        Some(at.at(world.stage_after(rest)))
-    }
-
-    fn guard_step(
-        &self,
-        world: &mut World,
-        handle: Handle,
-        end: GuardEnd,
-        at: Progress,
-    ) -> Option<Progress> {
-        if at.stage == Stage::HasUnit {
-            world.give_unit();
-            return Some(at.at(Stage::Done));
-        }
-        let entity = world.entity(handle).filter(|entity| entity.guarded)?;
-        match end {
-            GuardEnd::Detach => entity.guarded = false,
-            GuardEnd::Activate => (entity.state, entity.guarded) = (State::Active, false),
-            GuardEnd::Cancel | GuardEnd::Drop => {
-                world.end(handle);
-                return Some(at.at(world.stage_after(Rest::Ended)));
-            }
-        }
-        Some(at.at(Stage::Done))
-    }
-
-    fn drop_hold_step(
-        &self,
-        world: &mut World,
-        handle: Handle,
-        tag: u64,
-        at: Progress,
-    ) -> Option<Progress> {
-        if at.stage == Stage::HasUnit {
-            world.give_unit();
-            return Some(at.at(Stage::Done));
-        }
-        let entity = world.entity(handle).filter(|it| it.holds > 0 && it.tag == tag)?;
-        entity.holds -= 1;
-        if entity.holds > 0 || !entity.requested {
-            return Some(at.at(Stage::Done));
-        }
-        world.end(handle);
-        Some(at.at(world.stage_after(Rest::Ended)))
-    }
-
-    /// An operation of one step, and its answer.
-    fn single_step(&self, world: &mut World, op: &Op) -> Option<Answer> {
-        Some(match *op {
-            Op::Write { handle, tag } => {
-                world.entity(handle).filter(|entity| entity.guarded)?.tag = tag;
-                Answer::Nothing
-            }
-            Op::Ask { handle, question } => Answer::Read(self.ask(world, handle, question)),
-            Op::Hold { handle } => Answer::Held(self.hold(world, handle)),
-            Op::CloneHold { handle } => {
-                world.held(handle)?.holds += 1;
-                Answer::Nothing
-            }
-            Op::HoldState { handle } => {
-                Answer::Read(Ok(Seen::State(world.held(handle)?.state)))
-            }
-            Op::HoldRequested { handle } => {
-                Answer::Read(Ok(Seen::Requested(world.held(handle)?.requested)))
-            }
-            _ => return None,
-        })
-    }
-
-    fn lookup<'w>(
-        &self,
-        world: &'w mut World,
-        handle: Handle,
-    ) -> Result<&'w mut Entity, LookupError> {
-        if handle.scene() != self.scene {
-            return Err(LookupError::SceneMismatch { handle, scene: self.scene });
-        }
-        let Some(slot) = world.slots.get_mut(&handle.seq()) else {
-            return Err(LookupError::NotFound { handle });
-        };
-        match NonZeroU32::new(slot.generation) {
-            Some(current) if current > handle.generation() => {
-                Err(LookupError::Stale { handle, current })
-            }
-            Some(current) if current == handle.generation() => {
-                slot.entity.as_mut().ok_or(LookupError::NotFound { handle })
-            }
-            _ => Err(LookupError::NotFound { handle }),
-        }
-    }
-
-    fn ask(
-        &self,
-        world: &mut World,
-        handle: Handle,
-        question: Question,
-    ) -> Result<Seen, LookupError> {
-        let entity = self.lookup(world, handle)?;
-        match (question, entity.state) {
-            (Question::State, state) => Ok(Seen::State(state)),
-            (_, State::Pending) => Err(LookupError::Pending { handle }),
-            (Question::GetActive, State::Dying) => Err(LookupError::Dying { handle }),
-            (Question::Get | Question::GetActive, _) => Ok(Seen::Tag(entity.tag)),
-            (Question::GetWithState, state) => Ok(Seen::Both(entity.tag, state)),
-            (Question::Holds, _) => Ok(Seen::Holds(entity.holds)),
-        }
-    }
-
-    fn hold(&self, world: &mut World, handle: Handle) -> Result<u64, HoldError> {
-        let entity = self.lookup(world, handle)?;
-        if entity.state == State::Pending {
-            return Err(LookupError::Pending { handle }.into());
-        }
-        if entity.requested {
-            return Err(HoldError::ReapRequested { handle });
-        }
-        entity.holds += 1;
-        Ok(entity.tag)
-    }
-
-    fn transition(
-        &self,
-        world: &mut World,
-        handle: Handle,
-        step: Step,
-    ) -> (Result<Option<Reaped>, TransitionError>, Rest) {
-        let refuse = |error| (Err(error), Rest::Nothing);
-        let entity = match self.lookup(world, handle) {
-            Ok(entity) => entity,
-            Err(error) => return refuse(error.into()),
-        };
-        let (needed, to) = match step {
-            Step::Activate => (State::Pending, State::Active),
-            Step::Cancel => (State::Pending, State::Dead),
-            Step::Kill | Step::KillAndHold => (State::Active, State::Dying),
-            Step::Revive => (State::Dying, State::Active),
-            Step::Reap => (State::Dying, State::Dead),
-            // From any alive state.
-            Step::Despawn => (entity.state, State::Dead),
-        };
-        if entity.state != needed {
-            return refuse(match entity.state.advance(to) {
-                Ok(_) => TransitionError::WrongState { handle, found: entity.state, needed },
-                Err(transition) => TransitionError::Illegal { handle, transition },
-            });
-        }
-        if entity.guarded {
-            return refuse(TransitionError::Guarded { handle });
-        }
-        if entity.requested && !matches!(step, Step::Kill | Step::KillAndHold) {
-            return refuse(TransitionError::ReapRequested { handle });
-        }
-        match (step, entity.state) {
-            (Step::Cancel, _) => {
-                world.end(handle);
-                (Ok(None), Rest::Ended)
-            }
-            (Step::Despawn, State::Pending) => {
-                world.end(handle);
-                (Ok(Some(Reaped::Done)), Rest::Ended)
-            }
-            (Step::Reap | Step::Despawn, found) => {
-                let holds = entity.holds;
-                if holds > 0 || found == State::Active {
-                    (entity.state, entity.requested) = (State::Dying, true);
-                }
-                if holds > 0 {
-                    (Ok(Some(Reaped::Deferred { holds })), Rest::Nothing)
-                } else if found == State::Active {
-                    (Ok(Some(Reaped::Done)), Rest::Sealed)
-                } else {
-                    world.end(handle);
-                    (Ok(Some(Reaped::Done)), Rest::Ended)
-                }
-            }
-            _ => {
-                entity.state = to;
-                entity.holds += u32::from(step == Step::KillAndHold);
-                (Ok(None), Rest::Nothing)
-            }
-        }
+        Some(at.done())
     }
 }
 
-impl World {
-    fn alive(&self) -> usize {
-        self.slots.values().filter(|slot| slot.entity.is_some()).count()
+/// What comes after a step that left `rest` to be done.
+fn stage_after(world: &World, rest: Rest) -> Stage {
+    match rest {
+        Rest::Ended if world.free_units().is_some() => Stage::HasUnit,
+        Rest::Nothing | Rest::Ended => Stage::Done,
+        Rest::Sealed => Stage::Sealed,
     }
+}
 
-    /// The entity of a guard or of a hold, whose handle is known to be right.
-    fn entity(&mut self, handle: Handle) -> Option<&mut Entity> {
-        let slot = self.slots.get_mut(&handle.seq())?;
-        slot.entity.as_mut().filter(|_| slot.generation == handle.generation().get())
-    }
-
-    fn held(&mut self, handle: Handle) -> Option<&mut Entity> {
-        self.entity(handle).filter(|entity| entity.holds > 0)
-    }
-
-    fn end(&mut self, handle: Handle) {
-        if let Some(slot) = self.slots.get_mut(&handle.seq()) {
-            slot.entity = None;
+/// The next step of a call that may end an entity; `first` is the one that decides.
+fn ending(
+    world: &mut World,
+    handle: Handle,
+    at: Progress,
+    first: impl FnOnce(&mut World) -> Option<Rest>,
+) -> Option<Progress> {
+    let rest = match at.stage {
+        Stage::Begun => first(world)?,
+        Stage::Sealed => {
+            world.finish(handle);
+            Rest::Ended
         }
-    }
-
-    fn take_unit(&mut self) -> Option<()> {
-        if let Some(free) = &mut self.free {
-            *free = free.checked_sub(1)?;
+        Stage::HasUnit => {
+            world.give_unit();
+            Rest::Nothing
         }
-        Some(())
-    }
+        Stage::Done => return None,
+    };
+    Some(at.in_stage(stage_after(world, rest)))
+}
 
-    fn give_unit(&mut self) {
-        if let Some(free) = &mut self.free {
-            *free += 1;
+/// An operation of one step, and its answer.
+fn single(world: &mut World, op: &Op) -> Option<Answer> {
+    Some(match *op {
+        Op::Write { handle, tag } => {
+            world.write(handle, tag)?;
+            Answer::Nothing
         }
-    }
-
-    fn stage_after(&self, rest: Rest) -> Stage {
-        match rest {
-            Rest::Ended if self.free.is_some() => Stage::HasUnit,
-            Rest::Nothing | Rest::Ended => Stage::Done,
-            Rest::Sealed => Stage::Sealed,
+        Op::Ask { handle, question } => Answer::Read(world.ask(handle, question)),
+        Op::Hold { handle } => Answer::Held(world.hold(handle)),
+        Op::CloneHold { handle } => {
+            world.clone_hold(handle)?;
+            Answer::Nothing
         }
-    }
+        Op::HoldState { handle } => Answer::Read(Ok(world.state_of_held(handle)?)),
+        Op::HoldRequested { handle } => Answer::Read(Ok(world.request_of_held(handle)?)),
+        _ => return None,
+    })
 }
