@@ -35,6 +35,14 @@ impl<T> Table<T> {
     /// The slot, if its segment exists. Total over every index: a guessed handle ends here.
     #[inline]
     pub(crate) fn slot(&self, index: Index) -> Option<&Slot<T>> {
+        // SAFETY: a segment that exists stays until the table is dropped; slots are shared and
+        // only changed through their cells (invariant 11).
+        self.address(index).map(|slot| unsafe { &*slot })
+    }
+
+    /// Where the slot lies, if its segment exists.
+    #[inline]
+    fn address(&self, index: Index) -> Option<*const Slot<T>> {
         let (segment, offset) = match place(index) {
             Place::Small { segment, offset } => (self.small.get(segment)?, offset),
             Place::Full { directory, segment, offset } => {
@@ -46,11 +54,21 @@ impl<T> Table<T> {
         if first.is_null() {
             return None;
         }
-        // SAFETY: `place` keeps the offset below the slots of this segment (its test walks them
-        // all), and a segment that exists stays until the table is dropped (invariant 1).
-        let slot = unsafe { first.add(offset) };
-        // SAFETY: as above; slots are shared and only changed through their cells (invariant 11).
-        Some(unsafe { &*slot })
+        // SAFETY: `place` keeps the offset below the slots of this segment: its test walks them
+        // all (invariant 11, 12).
+        Some(unsafe { first.add(offset) })
+    }
+
+    /// The slots from an index on, to the end of its segment or before `end`; how many there would
+    /// be if the segment is not there.
+    pub(crate) fn run(&self, from: u64, end: u64) -> Result<&[Slot<T>], u64> {
+        let first = Index(from as u32);
+        let (Place::Small { offset, .. } | Place::Full { offset, .. }) = place(first);
+        let length = ((slots_of(place(first)) - offset) as u64).min(end - from);
+        let slot = self.address(first).ok_or(length)?;
+        // SAFETY: the slots of a segment lie in a row, and so many of them follow this one, itself
+        // included; they are shared and only changed through their cells (invariant 11, 12).
+        Ok(unsafe { std::slice::from_raw_parts(slot, length as usize) })
     }
 
     /// The slot of an index that came out of a box: its segment exists.

@@ -1,34 +1,23 @@
 //! Scans over the slots, in order.
 
 use std::num::NonZeroU32;
+use std::slice;
 
 use super::core::Core;
 use crate::handle::Handle;
 use crate::segment::Index;
+use crate::slot::Slot;
 use crate::state::{State, StateSet};
 
-impl<T> Core<T> {
-    /// What a scan yields for a slot: its entity, if it is readable and in one of `states`.
-    ///
-    /// Only for a caller that keeps the pin under which it calls for as long as the borrow lasts.
-    #[inline]
-    fn readable_at(&self, index: u64, states: StateSet) -> Option<(Handle, State, &T)> {
-        let index = Index(index as u32);
-        let slot = self.table.slot(index)?;
-        let word = slot.word.read();
-        let generation = NonZeroU32::new(word.generation())?;
-        if !word.readable_as(generation.get()) || !states.contains(word.state()) {
-            return None;
-        }
-        // SAFETY: an Acquire load saw the entity readable, under the caller's pin, which lasts as
-        // long as the borrow of it (invariant 2, 4).
-        let payload = unsafe { slot.payload.get() };
-        Some((self.handle(index, generation), word.state(), payload))
-    }
+/// Slots that one job of a parallel scan looks at.
+#[cfg(feature = "rayon")]
+const JOB: u64 = 1024;
 
-    /// Every entity in one of `states`, for a caller that lends its pin: see `readable_at`.
-    pub(super) fn scan(&self, states: StateSet) -> impl Iterator<Item = (Handle, State, &T)> {
-        (0..self.made()).filter_map(move |index| self.readable_at(index, states))
+impl<T> Core<T> {
+    /// Every entity in one of `states`, for a caller that lends its pin: it keeps the pin under
+    /// which it calls for as long as the borrow lasts.
+    pub(super) fn scan(&self, states: StateSet) -> Scan<'_, T> {
+        Scan { core: self, states, run: [].iter(), at: 0, end: self.made() }
     }
 
     /// The same on rayon's threads: it holds the slots and the borrow of a pin, never the pin.
@@ -42,6 +31,62 @@ impl<T> Core<T> {
     {
         use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
-        (0..self.made()).into_par_iter().filter_map(move |index| self.readable_at(index, states))
+        let made = self.made();
+        (0..made.div_ceil(JOB)).into_par_iter().flat_map_iter(move |job| {
+            let (at, end) = (job * JOB, ((job + 1) * JOB).min(made));
+            Scan { core: self, states, run: [].iter(), at, end }
+        })
+    }
+}
+
+/// A scan: it walks the slots of one segment after another.
+#[derive(Debug)]
+pub(super) struct Scan<'c, T> {
+    core: &'c Core<T>,
+    states: StateSet,
+    /// What is left of the segment that it is in.
+    run: slice::Iter<'c, Slot<T>>,
+    /// The index of the next slot.
+    at: u64,
+    end: u64,
+}
+
+impl<'c, T> Scan<'c, T> {
+    /// What the scan yields for a slot: its entity, if it is readable and in one of `states`.
+    #[inline]
+    fn read(&self, index: u64, slot: &'c Slot<T>) -> Option<(Handle, State, &'c T)> {
+        let word = slot.word.read();
+        let generation = NonZeroU32::new(word.generation())?;
+        if !word.readable_as(generation.get()) || !self.states.contains(word.state()) {
+            return None;
+        }
+        // SAFETY: an Acquire load saw the entity readable, under the caller's pin, which lasts as
+        // long as the borrow of it (invariant 2, 4).
+        let payload = unsafe { slot.payload.get() };
+        Some((self.core.handle(Index(index as u32), generation), word.state(), payload))
+    }
+}
+
+impl<'c, T> Iterator for Scan<'c, T> {
+    type Item = (Handle, State, &'c T);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            while let Some(slot) = self.run.next() {
+                let index = self.at;
+                self.at += 1;
+                if let Some(entity) = self.read(index, slot) {
+                    return Some(entity);
+                }
+            }
+            if self.at >= self.end {
+                return None;
+            }
+            match self.core.table.run(self.at, self.end) {
+                Ok(slots) => self.run = slots.iter(),
+                Err(missing) => self.at += missing,
+            }
+        }
     }
 }
