@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::hint::{black_box, spin_loop};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// Payloads made and dropped.
 #[derive(Default)]
@@ -52,7 +53,8 @@ pub fn linger() {
     let _ = STATE.try_with(|state| {
         state.set(state.get().wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
         match state.get() >> 24 {
-            0..64 => std::thread::yield_now(),
+            // Not `yield_now`, which on a busy machine is away for many turns of others.
+            0..64 => std::thread::sleep(Duration::from_micros(1)),
             length @ 64..192 => (0..length).for_each(|_| spin_loop()),
             _ => {}
         }

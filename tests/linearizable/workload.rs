@@ -4,6 +4,7 @@ use std::hint::spin_loop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
+use std::time::Duration;
 
 use hatchery::{Handle, Limits, Store};
 
@@ -45,7 +46,7 @@ impl Meeting {
         while self.come.load(Ordering::SeqCst) < threads * times {
             assert!(!self.broken.load(Ordering::SeqCst), "another thread has panicked");
             looks += 1;
-            if looks % 64 == 0 { std::thread::yield_now() } else { spin_loop() }
+            if looks < 1000 { spin_loop() } else { std::thread::sleep(Duration::from_micros(10)) }
         }
     }
 }
