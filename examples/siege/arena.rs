@@ -15,6 +15,7 @@ use crate::payload::Unit;
 use crate::plan::Plan;
 use crate::recording::Game;
 use crate::skills::{self, Cast};
+use crate::soak::Kept;
 
 /// A copy, shared by its worker and the checkpoints.
 pub(crate) type Copy = Arc<Mutex<Replay>>;
@@ -27,11 +28,14 @@ pub(crate) struct Arena<'r> {
     /// From the start of a pass to the start of the next.
     pub(crate) period_us: u64,
     pub(crate) store: Store<Unit>,
-    /// Nobody settles anything of this store while a checkpoint has this.
+    /// Nobody settles anything of this store while a checkpoint has this, and the soak neither
+    /// takes Holds nor lets them go.
     pub(crate) gate: RwLock<()>,
     /// Killed and not yet let go by all four settlement steps. Signed, because a step may be done
     /// before the killer, who counts a visit at a time, has counted.
     pub(crate) in_settlement: AtomicI64,
+    /// The soak's Holds. Changed only with the gate open.
+    pub(crate) kept: Mutex<Vec<Kept>>,
     copies: Mutex<Vec<Copy>>,
     /// How many of the copies there are have not yet been replayed once.
     pub(crate) first_passes: AtomicUsize,
@@ -48,6 +52,7 @@ impl<'r> Arena<'r> {
             store: Store::builder().limits(limits).build()?,
             gate: RwLock::new(()),
             in_settlement: AtomicI64::new(0),
+            kept: Mutex::new(Vec::new()),
             copies: Mutex::new(Vec::new()),
             first_passes: AtomicUsize::new(0),
         })
@@ -63,7 +68,7 @@ impl<'r> Arena<'r> {
         copy
     }
 
-    /// Runs `check` while nobody writes to this store, by kill, birth or settlement.
+    /// Runs `check` while nobody writes to this store, by kill, birth, settlement or soak.
     pub(crate) fn paused<R>(&self, check: impl FnOnce(&[MutexGuard<'_, Replay>]) -> R) -> R {
         // Also after a panic: it is a violation already, and what it left behind is still worth
         // looking at.

@@ -78,6 +78,13 @@ struct Arguments {
     #[arg(long)]
     stall_reader: bool,
 
+    /// Two more threads stand in reclamation's way: one pins stores at random for up to a
+    /// millisecond, one takes Holds of units and keeps each for up to a second. Use it with
+    /// --capacity: a violation is then, too, that all stores together take more memory at the end
+    /// than at a tenth of the run, by more than 64 KiB a shard a store
+    #[arg(long, conflicts_with = "stall_reader")]
+    soak: bool,
+
     /// Replays a synthetic load instead of a recording
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
@@ -110,6 +117,7 @@ pub(crate) struct Options {
     pub(crate) plot: Option<PathBuf>,
     pub(crate) capacity: Option<usize>,
     pub(crate) stall_reader: bool,
+    pub(crate) soak: bool,
     pub(crate) record: Option<PathBuf>,
     pub(crate) compare: bool,
 }
@@ -128,6 +136,7 @@ pub(crate) fn options() -> Options {
         plot: arguments.plot,
         capacity: arguments.capacity,
         stall_reader: arguments.stall_reader,
+        soak: arguments.soak,
         record: arguments.record,
         compare: !arguments.no_compare,
     }

@@ -11,7 +11,7 @@
 //! activations, deaths, skills that land when their target may be dead. Every death is settled by
 //! four steps on other threads, through Holds. Readers scan and look up old handles meanwhile,
 //! and the oracle stops the writers of one store after another and compares what is in it with
-//! what the recording says. `game.rs` is where the store is used; begin there.
+//! what the recording says. With `--soak`, others pin and hold at random all the while. `game.rs` is where the store is used; begin there.
 
 mod arena;
 mod cli;
@@ -33,6 +33,7 @@ mod scenario;
 mod settle;
 mod siege;
 mod skills;
+mod soak;
 mod tally;
 mod watch;
 mod worker;

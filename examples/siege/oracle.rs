@@ -5,9 +5,9 @@
 //! handle it keeps a key. Then it looks at the store from three sides: the state of every handle
 //! that must be alive, a scan of everything that is readable, and the counters.
 
-use std::collections::HashMap;
-use std::sync::MutexGuard;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
+use std::sync::{MutexGuard, PoisonError};
 use std::time::Instant;
 
 use hatchery::{Handle, State, StateSet};
@@ -17,6 +17,7 @@ use crate::game::{Life, Replay};
 use crate::payload::Unit;
 use crate::recording::{Game, Op};
 use crate::siege::Siege;
+use crate::soak::Kept;
 
 /// Rounds over all stores in a run.
 const ROUNDS: u32 = 24;
@@ -32,6 +33,8 @@ pub(crate) struct Checkpoints {
     pub(crate) pending: u64,
     pub(crate) active: u64,
     pub(crate) dying: u64,
+    /// Of the dying, those that wait for nothing but a Hold of the soak.
+    pub(crate) outlasting: u64,
     /// The longest time that one store's writers were paused.
     pub(crate) longest_pause_us: u64,
 }
@@ -68,15 +71,19 @@ fn check(siege: &Siege<'_>, arena: &Arena<'_>, sums: &mut Checkpoints) {
         let paused = Instant::now();
         let places = copies.iter().enumerate().map(|(place, copy)| (copy.number(), place));
         let places = places.collect();
+        let (said, outlasting) = (Vec::new(), HashSet::new());
+        let (pending, active, holds) = (0, 0, 0);
         let mut check =
-            Check { siege, arena, copies, places, said: Vec::new(), pending: 0, active: 0 };
+            Check { siege, arena, copies, places, said, outlasting, pending, active, holds };
         check.ask_recording();
+        check.ask_soak();
         let dying = check.scan();
         check.compare_counters(dying);
         sums.stores += 1;
         sums.pending += check.pending;
         sums.active += check.active;
         sums.dying += dying;
+        sums.outlasting += check.outlasting.len() as u64;
         sums.longest_pause_us = sums.longest_pause_us.max(paused.elapsed().as_micros() as u64);
     });
 }
@@ -90,8 +97,12 @@ struct Check<'a, 'r> {
     places: HashMap<u32, usize>,
     /// For each of the copies, what is said of each key.
     said: Vec<Vec<Said>>,
+    /// Who is Dying only because the soak holds it: settled, or ended by its game's end.
+    outlasting: HashSet<Handle>,
     pending: u64,
     active: u64,
+    /// Holds that somebody must have.
+    holds: u64,
 }
 
 impl Check<'_, '_> {
@@ -124,7 +135,19 @@ impl Check<'_, '_> {
         }
     }
 
-    /// Everything that can be read is one of those keys, or is being settled; how many are.
+    /// Every Hold of the soak counts, and keeps its unit Dying when nobody else does.
+    fn ask_soak(&mut self) {
+        let kept = self.arena.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        self.holds += kept.len() as u64;
+        for Kept { hold, .. } in kept.iter() {
+            if hold.state() == State::Dying && !hold.is_in_settlement() {
+                self.outlasting.insert(hold.handle());
+            }
+        }
+    }
+
+    /// Everything that can be read is one of those keys, or is being settled, or is kept by the
+    /// soak; how many are one of the latter two.
     fn scan(&mut self) -> u64 {
         let session = self.arena.store.pin();
         let (mut active, mut dying) = (0, 0);
@@ -138,7 +161,8 @@ impl Check<'_, '_> {
                 self.must_be_said(handle, unit);
             } else {
                 dying += 1;
-                if !unit.is_in_settlement() {
+                self.holds += u64::from(unit.steps_left());
+                if !unit.is_in_settlement() && !self.outlasting.contains(&handle) {
                     self.disagree(&format!("{handle} is {state}, and nobody settles it"));
                 }
             }
@@ -169,11 +193,16 @@ impl Check<'_, '_> {
         let stats = store.stats();
         let found = (stats.pending as u64, stats.active as u64, stats.dying as u64);
         let expected = (self.pending, self.active, dying);
-        if found != expected || in_settlement != dying as i64 {
+        let outlasting = self.outlasting.len() as i64;
+        if found != expected || in_settlement + outlasting != dying as i64 {
             let what = "pending, active, dying";
             self.disagree(&format!(
-                "{what}: {found:?} counted, {expected:?} there, {in_settlement} in settlement"
+                "{what}: {found:?} counted, {expected:?} there, {in_settlement} in settlement, \
+                 {outlasting} only held"
             ));
+        }
+        if stats.holds as u64 != self.holds {
+            self.disagree(&format!("{} holds counted, of {}", stats.holds, self.holds));
         }
         let alive = (self.pending + self.active + dying) as usize;
         if store.len() != alive || stats.live != alive {

@@ -88,10 +88,21 @@ impl Unit {
         self.doomed.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Whether its killer has said so.
+    pub(crate) fn is_doomed(&self) -> bool {
+        self.doomed.load(Ordering::Relaxed) > 0
+    }
+
+    /// How many settlement steps are still to be done, each with a Hold: none when it was not
+    /// killed, or killed more than once.
+    pub(crate) fn steps_left(&self) -> u32 {
+        let doomed = self.doomed.load(Ordering::Relaxed) == 1;
+        if doomed { (ALL_STEPS & !self.settled.load(Ordering::Relaxed)).count_ones() } else { 0 }
+    }
+
     /// Whether it was killed once and is not yet settled by all.
     pub(crate) fn is_in_settlement(&self) -> bool {
-        self.doomed.load(Ordering::Relaxed) == 1
-            && self.settled.load(Ordering::Relaxed) != ALL_STEPS
+        self.steps_left() > 0
     }
 
     /// One settlement step: the steps done before it.
@@ -121,6 +132,21 @@ pub(crate) fn mix(mut bits: u64) -> u64 {
     bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     bits = (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
     bits ^ bits >> 31
+}
+
+/// Random numbers, the same ones for the same seed.
+pub(crate) struct Chance(u64);
+
+impl Chance {
+    pub(crate) fn new(seed: u64) -> Chance {
+        Chance(seed)
+    }
+
+    /// A number from 0 to `bound`, which is not 0 and not reached.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        (mix(self.0) % bound as u64) as usize
+    }
 }
 
 /// Counting must not make the threads wait for each other: they would then be measured.

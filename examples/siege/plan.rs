@@ -34,6 +34,7 @@ pub(crate) struct Plan {
     pub(crate) finish_first_pass: bool,
     pub(crate) capacity: Option<usize>,
     pub(crate) stall_reader: bool,
+    pub(crate) soak: bool,
     pub(crate) record: bool,
 }
 
@@ -69,6 +70,7 @@ impl Plan {
             finish_first_pass: speed == Speed::Max || options.speed.is_none(),
             capacity: options.capacity,
             stall_reader: options.stall_reader,
+            soak: options.soak,
             record: options.record.is_some(),
         }
     }

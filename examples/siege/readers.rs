@@ -6,7 +6,7 @@ use hatchery::{Handle, LookupError, Pinned, StateSet};
 
 use crate::arena::Arena;
 use crate::meters::Meters;
-use crate::payload::{Unit, mix};
+use crate::payload::{Chance, Unit};
 use crate::siege::Siege;
 use crate::tally::Tally;
 
@@ -23,7 +23,7 @@ pub(crate) fn read(siege: &Siege<'_>) -> (Tally, Meters) {
         siege,
         tally: Tally::default(),
         meters: Meters::new(),
-        chance: 1,
+        chance: Chance::new(1),
         scanned: Vec::new(),
     };
     let mut remembered = vec![Vec::with_capacity(REMEMBERED); siege.arenas.len()];
@@ -44,7 +44,7 @@ struct Reader<'s, 'r> {
     siege: &'s Siege<'r>,
     tally: Tally,
     meters: Meters,
-    chance: u64,
+    chance: Chance,
     scanned: Vec<Handle>,
 }
 
@@ -59,12 +59,12 @@ impl Reader<'_, '_> {
             if self.scanned.is_empty() {
                 break;
             }
-            let place = self.below(self.scanned.len());
+            let place = self.chance.below(self.scanned.len());
             let handle = self.scanned[place];
             if remembered.len() < REMEMBERED {
                 remembered.push(handle);
             } else {
-                let place = self.below(REMEMBERED);
+                let place = self.chance.below(REMEMBERED);
                 remembered[place] = handle;
             }
         }
@@ -96,11 +96,6 @@ impl Reader<'_, '_> {
         }
         self.tally.scans += 1;
         self.tally.scanned += self.scanned.len() as u64;
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        self.chance = self.chance.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        (mix(self.chance) % bound as u64) as usize
     }
 }
 

@@ -11,6 +11,7 @@ use crate::plan::Speed;
 use crate::readers::Stalled;
 use crate::recording::Recording;
 use crate::siege::Outcome;
+use crate::soak::{self, Holds, Pins, Soaked};
 use crate::tally::Tally;
 use crate::watch::Memory;
 
@@ -39,12 +40,17 @@ pub(crate) struct Report {
     checkpoints: Checkpoints,
     constructed: u64,
     dropped: u64,
+    memory_at_10_percent: Memory,
     memory_at_20_percent: Memory,
     memory_at_100_percent: Memory,
     /// 100 % by 20 %.
     stores_ratio: f64,
     resident_ratio: Option<f64>,
     stalled_reader: Option<Stalled>,
+    /// With `--soak`, and by how many bytes all stores may grow then from 10 % to 100 %: absent
+    /// without a capacity.
+    soak: Option<Soaked>,
+    soak_allows_growth: Option<usize>,
     latency: Latency,
     compared: Option<Compared>,
 }
@@ -91,11 +97,17 @@ impl Report {
             checkpoints: outcome.checkpoints,
             constructed: outcome.constructed,
             dropped: outcome.dropped,
+            memory_at_10_percent: watched.at_10_percent,
             memory_at_20_percent: early,
             memory_at_100_percent: late,
             stores_ratio: ratio(late.stores, early.stores),
             resident_ratio: resident.map(|(late, early)| ratio(late, early)),
             stalled_reader: outcome.stalled,
+            soak: outcome.soaked,
+            soak_allows_growth: outcome
+                .soaked
+                .and(plan.capacity)
+                .map(|_| soak::allowed_growth(recording.games.len())),
             latency: Latency {
                 spawn: meters.spawn.quantiles(),
                 look_up: meters.look_up.quantiles(),
@@ -115,6 +127,9 @@ impl fmt::Display for Report {
         self.lives(f)?;
         self.odd_rows(f)?;
         self.limits(f)?;
+        if let Some(soaked) = &self.soak {
+            self.soaked(f, soaked)?;
+        }
         self.latencies(f)?;
         if let Some(compared) = &self.compared {
             writeln!(f, "\n{compared}")?;
@@ -174,8 +189,7 @@ impl Report {
             thousands(cancels),
             thousands(survivors),
         )?;
-        let Checkpoints { rounds, agreed, stores, pending, active, dying, longest_pause_us } =
-            self.checkpoints;
+        let Checkpoints { rounds, agreed, stores, pending, active, dying, .. } = self.checkpoints;
         writeln!(
             f,
             "checkpoints  {agreed} of {rounds} agreed ({} stores, {} pending, {} active, {} dying; \
@@ -184,7 +198,7 @@ impl Report {
             thousands(pending),
             thousands(active),
             thousands(dying),
-            thousands(longest_pause_us),
+            thousands(self.checkpoints.longest_pause_us),
         )?;
         let same = if self.constructed == self.dropped { "=" } else { "is not" };
         let (constructed, dropped) = (thousands(self.constructed), thousands(self.dropped));
@@ -194,11 +208,13 @@ impl Report {
 
     fn memory(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (early, late) = (&self.memory_at_20_percent, &self.memory_at_100_percent);
-        let (from, to) = (mib(early.stores), mib(late.stores));
-        write!(f, "memory       stores {from} at 20 %, {to} at 100 % ({:.3})", self.stores_ratio)?;
+        let (first, from) = (mib(self.memory_at_10_percent.stores), mib(early.stores));
+        let to = mib(late.stores);
+        write!(f, "memory       stores {first} at 10 %, {from} at 20 %, {to} at 100 % ")?;
+        write!(f, "({:.3})", self.stores_ratio)?;
         if let (Some(early), Some(late)) = (early.resident, late.resident) {
             let ratio = self.resident_ratio.unwrap_or(1.0);
-            write!(f, "; resident {}, {} ({ratio:.3})", mib(early), mib(late))?;
+            write!(f, "; resident from 20 % {}, {} ({ratio:.3})", mib(early), mib(late))?;
         }
         writeln!(f)
     }
@@ -249,6 +265,35 @@ impl Report {
             )?;
         }
         Ok(())
+    }
+
+    fn soaked(&self, f: &mut fmt::Formatter<'_>, soaked: &Soaked) -> fmt::Result {
+        let Pins { pins, references, references_of_dead } = soaked.pins;
+        let (pins, references) = (thousands(pins), thousands(references));
+        let of_dead = thousands(references_of_dead);
+        writeln!(
+            f,
+            "soak         {pins} pins; {references} references kept, {of_dead} beyond death"
+        )?;
+        let Holds { taken, clones, of_dying, outlasting, most_at_once, .. } = soaked.holds;
+        writeln!(
+            f,
+            "             {} holds ({} clones, {} of the dying), {} at once; {} outlasted settlement, \
+             {} at checkpoints",
+            thousands(taken),
+            thousands(clones),
+            thousands(of_dying),
+            thousands(most_at_once),
+            thousands(outlasting),
+            thousands(self.checkpoints.outlasting),
+        )?;
+        let (early, late) = (self.memory_at_10_percent.stores, self.memory_at_100_percent.stores);
+        let (from, to) = (thousands(early as u64), thousands(late as u64));
+        let judged = match self.soak_allows_growth {
+            Some(bytes) => format!("{} more are allowed", thousands(bytes as u64)),
+            None => "not judged without --capacity".to_owned(),
+        };
+        writeln!(f, "             {from} bytes at 10 %, {to} at 100 %; {judged}")
     }
 
     fn latencies(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

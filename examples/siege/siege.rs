@@ -12,6 +12,7 @@ use crate::plan::Plan;
 use crate::readers::{self, Stalled};
 use crate::recording::Recording;
 use crate::settle::{self, Spares};
+use crate::soak::{self, Soaked};
 use crate::tally::{Pulses, Tally, Violations};
 use crate::watch::{self, Watched};
 use crate::worker;
@@ -66,6 +67,7 @@ pub(crate) struct Outcome {
     pub(crate) checkpoints: Checkpoints,
     pub(crate) watched: Watched,
     pub(crate) stalled: Option<Stalled>,
+    pub(crate) soaked: Option<Soaked>,
     pub(crate) constructed: u64,
     pub(crate) dropped: u64,
     pub(crate) violations: u64,
@@ -91,6 +93,7 @@ pub(crate) fn run(recording: &Recording, plan: Plan) -> Result<Outcome, String> 
     };
     let mut done = thread::scope(|scope| besiege(&siege, scope));
     check_stores(&siege, &done.tally);
+    done.soaked.iter().for_each(|_| soak::check_memory(&siege, &done.watched));
     done.logs = siege.arenas.iter().map(Arena::log).collect();
     let Siege { plan, arenas, violations, copies, .. } = siege;
     // With the last store goes the last payload.
@@ -111,6 +114,7 @@ pub(crate) fn run(recording: &Recording, plan: Plan) -> Result<Outcome, String> 
         checkpoints: done.checkpoints,
         watched: done.watched,
         stalled: done.stalled,
+        soaked: done.soaked,
         constructed,
         dropped,
         violations: violations.count(),
@@ -127,6 +131,7 @@ struct Done {
     checkpoints: Checkpoints,
     watched: Watched,
     stalled: Option<Stalled>,
+    soaked: Option<Soaked>,
     logs: Vec<Vec<u32>>,
 }
 
@@ -144,6 +149,9 @@ fn besiege<'s>(siege: &'s Siege<'_>, scope: &'s thread::Scope<'s, '_>) -> Done {
     drop(queues);
     counting.push(scope.spawn(|| readers::read(siege)));
     let stalled = siege.plan.stall_reader.then(|| scope.spawn(|| readers::stall(siege)));
+    let soak = siege.plan.soak.then(|| {
+        (scope.spawn(|| soak::pin_at_random(siege)), scope.spawn(|| soak::hold_at_random(siege)))
+    });
     let oracle = scope.spawn(|| oracle::consult(siege));
 
     let watched = watch::watch(siege, || oracle.is_finished());
@@ -163,6 +171,10 @@ fn besiege<'s>(siege: &'s Siege<'_>, scope: &'s thread::Scope<'s, '_>) -> Done {
         checkpoints: joined(siege, oracle).unwrap_or_default(),
         watched,
         stalled: stalled.and_then(|thread| joined(siege, thread)),
+        soaked: soak.map(|(pins, holds)| Soaked {
+            pins: joined(siege, pins).unwrap_or_default(),
+            holds: joined(siege, holds).unwrap_or_default(),
+        }),
         logs: Vec::new(),
     }
 }

@@ -13,8 +13,15 @@ use crate::tally;
 /// Samples for the plot in a run; fewer in a short one.
 const SAMPLES: u32 = 400;
 
-/// When copies are added, as parts of the run: well before memory is first weighed.
+/// When copies are added, as parts of the run: well before memory is weighed that the end is
+/// compared with.
 const RAISED_AT: [f64; 4] = [0.02, 0.04, 0.07, 0.1];
+
+/// With `--soak`, whose comparison begins earlier, they are added so much earlier.
+const RAISED_EARLIER: f64 = 0.5;
+
+/// When memory is weighed, beside at the end.
+const WEIGHED_AT: [f64; 2] = [0.1, 0.2];
 
 /// One moment of the run.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +37,8 @@ pub(crate) struct Sample {
 pub(crate) struct Memory {
     /// `stats().bytes` of all stores.
     pub(crate) stores: usize,
+    /// That of the largest.
+    pub(crate) largest_store: usize,
     /// Their slots, and how many of those wait for readers.
     pub(crate) slots: usize,
     pub(crate) dead: usize,
@@ -40,6 +49,7 @@ pub(crate) struct Memory {
 /// What was seen of a run.
 pub(crate) struct Watched {
     pub(crate) samples: Vec<Sample>,
+    pub(crate) at_10_percent: Memory,
     pub(crate) at_20_percent: Memory,
     pub(crate) at_100_percent: Memory,
     /// The share of their time in which the workers were not asleep, after copies were raised.
@@ -52,9 +62,10 @@ pub(crate) fn watch(siege: &Siege<'_>, oracle_is_done: impl Fn() -> bool) -> Wat
     let bar = progress_bar(time);
     let pause = (time / SAMPLES).max(Duration::from_millis(20));
     let mut samples = Vec::with_capacity(2 * SAMPLES as usize);
-    let mut at_20_percent = None;
+    let mut weighed = Vec::with_capacity(WEIGHED_AT.len());
     let mut busy = Busy::new(siege);
-    let mut raises = RAISED_AT.iter().peekable();
+    let earlier = if siege.plan.soak { RAISED_EARLIER } else { 1.0 };
+    let mut raises = RAISED_AT.iter().map(|at| at * earlier).peekable();
     while !is_done(siege, &oracle_is_done) {
         std::thread::sleep(pause);
         let sample = sample(siege);
@@ -63,17 +74,23 @@ pub(crate) fn watch(siege: &Siege<'_>, oracle_is_done: impl Fn() -> bool) -> Wat
         }
         show(siege, &bar, sample);
         let part = sample.seconds / time.as_secs_f64();
-        if at_20_percent.is_none() && part >= 0.2 {
-            at_20_percent = Some(weigh(siege));
+        if WEIGHED_AT.get(weighed.len()).is_some_and(|&at| part >= at) {
+            weighed.push(weigh(siege));
         }
-        if raises.next_if(|&&at| part >= at).is_some() {
+        if raises.next_if(|&at| part >= at).is_some() {
             busy.raise_copies(siege);
         }
     }
     let at_100_percent = weigh(siege);
     bar.finish_and_clear();
-    let at_20_percent = at_20_percent.unwrap_or(at_100_percent);
-    Watched { samples, at_20_percent, at_100_percent, busy: busy.share(siege) }
+    let mut weighed = weighed.into_iter();
+    Watched {
+        samples,
+        at_10_percent: weighed.next().unwrap_or(at_100_percent),
+        at_20_percent: weighed.next().unwrap_or(at_100_percent),
+        at_100_percent,
+        busy: busy.share(siege),
+    }
 }
 
 /// Until all games were replayed once, a run may last half as long again, and two seconds.
@@ -136,6 +153,7 @@ fn weigh(siege: &Siege<'_>) -> Memory {
     let mut memory = Memory { resident: resident(), ..Memory::default() };
     for stats in siege.arenas.iter().map(|arena| arena.store.stats()) {
         memory.stores += stats.bytes;
+        memory.largest_store = memory.largest_store.max(stats.bytes);
         memory.slots += stats.slots;
         memory.dead += stats.dead;
     }

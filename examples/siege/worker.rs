@@ -15,6 +15,7 @@ use crate::meters::Meters;
 use crate::plan::Speed;
 use crate::settle::{Outbox, Queues};
 use crate::siege::Siege;
+use crate::soak;
 use crate::tally::{Tally, Violations};
 
 /// What a worker works with, beside the copies.
@@ -26,6 +27,8 @@ pub(crate) struct Desk<'s> {
     pub(crate) handles: Vec<Handle>,
     pub(crate) violations: &'s Violations,
     pub(crate) has_capacity: bool,
+    /// Holds on one unit at most that are the soak's.
+    pub(crate) most_kept: u32,
 }
 
 /// One worker thread.
@@ -65,6 +68,7 @@ pub(crate) fn work(siege: &Siege<'_>, number: usize, queues: Queues) -> (Tally, 
         handles: Vec::new(),
         violations: &siege.violations,
         has_capacity: siege.plan.capacity.is_some(),
+        most_kept: soak::share(siege) as u32,
     };
     let mut worker = Worker { siege, number, queues, desk, mine: Vec::new(), dealt: 0 };
     match siege.plan.speed {
