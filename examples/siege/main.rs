@@ -11,7 +11,8 @@
 //! activations, deaths, skills that land when their target may be dead. Every death is settled by
 //! four steps on other threads, through Holds. Readers scan and look up old handles meanwhile,
 //! and the oracle stops the writers of one store after another and compares what is in it with
-//! what the recording says. With `--soak`, others pin and hold at random all the while. `game.rs` is where the store is used; begin there.
+//! what the recording says. With `--soak`, others pin and hold at random all the while. `game.rs`
+//! is where the store is used; begin there.
 
 mod arena;
 mod cli;
