@@ -1,10 +1,14 @@
 //! The end of a store, against Holds, weak references and what is still deferred.
 
+use std::sync::Arc;
+
+use loom::cell::UnsafeCell;
 use loom::thread;
 
 use super::grave::Graveyard;
 use super::model;
 use super::store::tiny;
+use crate::reclaim::{Domain, Gate};
 
 /// The closer and the last Hold meet on one word: one of them drops the payload.
 #[test]
@@ -69,6 +73,40 @@ fn two_holds_against_the_last_store_drop_the_payload_once() {
         first.join().unwrap();
         second.join().unwrap();
         graveyard.assert_all_dropped();
+    });
+}
+
+/// A gate, and a room behind it that whoever is in reads and the one who closes writes.
+struct Door {
+    gate: crate::sync::Arc<Gate>,
+    room: UnsafeCell<()>,
+}
+
+// loom watches the room.
+unsafe impl Send for Door {}
+unsafe impl Sync for Door {}
+
+impl Door {
+    fn leave(&self) -> bool {
+        self.room.with(|_| ());
+        let last = self.gate.leave();
+        if last {
+            self.room.with_mut(|_| ());
+        }
+        last
+    }
+}
+
+/// Exactly one is the last to leave, after everybody else, and nobody enters afterwards.
+#[test]
+fn gate_is_closed_once_after_everybody_has_left() {
+    model("gate", 4, || {
+        let door = Arc::new(Door { gate: Domain::new().gate, room: UnsafeCell::new(()) });
+        let other = Arc::clone(&door);
+        let there = thread::spawn(move || other.gate.try_enter() && other.leave());
+        let here = door.leave();
+        assert!(here ^ there.join().unwrap());
+        assert!(!door.gate.try_enter(), "closed for ever");
     });
 }
 

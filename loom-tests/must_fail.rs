@@ -14,12 +14,12 @@ const FAULTS: [(&str, &str); 15] = [
     ("push without a grace period", "reclaim::reader_against_kill_reap_and_respawn_reads_its_own"),
     (
         "destructor before the grace period",
-        "reclaim::reader_against_kill_reap_and_respawn_reads_its_own",
+        "reclaim::deferred_call_after_the_store_is_gone_reaches_nothing",
     ),
     ("reap ignores holds", "word::hold_against_reap_keeps_the_entity_or_is_refused"),
     ("hold after a reap request", "word::hold_against_despawn_keeps_the_entity_or_is_refused"),
     ("guard ignored", "word::cancel_against_activate_of_a_detached_entity_has_one_winner"),
-    ("upgrade of a closed store", "closing::upgrade_against_the_last_drop_is_open_or_nothing"),
+    ("upgrade of a closed store", "closing::gate_is_closed_once_after_everybody_has_left"),
     ("generation not advanced", "handles::stale_handle_against_respawn_touches_no_stranger"),
     (
         "publication before the payload",
@@ -64,8 +64,8 @@ const SIDES: [(&str, &str); 28] = [
     ("C1.r", "permits::two_takers_and_a_giver_never_have_two_alive"),
     ("C2.w", "permits::taker_gets_the_permit_that_moves"),
     ("C2.r", "permits::taker_gets_the_permit_that_moves"),
-    ("K1.w", "closing::last_store_dropped_after_another_thread_has_written_sees_all_of_it"),
-    ("K1.r", "closing::last_store_dropped_after_another_thread_has_written_sees_all_of_it"),
+    ("K1.w", "closing::gate_is_closed_once_after_everybody_has_left"),
+    ("K1.r", "closing::gate_is_closed_once_after_everybody_has_left"),
 ];
 
 #[test]

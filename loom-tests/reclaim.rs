@@ -106,7 +106,12 @@ fn deferred_call_after_the_store_is_gone_reaches_nothing() {
         let (graveyard, store) = (Graveyard::default(), tiny(1, 0));
         let h = store.spawn_active(graveyard.tomb(1)).unwrap();
         let other = store.clone();
-        let reader = thread::spawn(move || other.pin().contains(h));
+        let reader = thread::spawn(move || {
+            let pinned = other.pin();
+            if let Ok(tomb) = pinned.get(h) {
+                assert_eq!(tomb.read(), 1);
+            }
+        });
         store.despawn(h).unwrap();
         drop(store);
         reader.join().unwrap();
