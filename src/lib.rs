@@ -46,6 +46,7 @@ mod free;
 mod handle;
 mod id;
 mod limits;
+mod memory;
 mod reason;
 mod reclaim;
 mod segment;

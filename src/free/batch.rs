@@ -1,9 +1,10 @@
 //! Boxes of slot indices: numbered, reused for ever, never freed while anybody may pop them.
 
-use std::alloc::{Layout, alloc, dealloc};
+use std::alloc::{Layout, dealloc};
 use std::ptr::{self, NonNull};
 
-use crate::segment::{Index, OutOfMemory};
+use crate::memory::{OutOfMemory, allocate};
+use crate::segment::Index;
 use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Counter, Ordering, UnsafeCell};
 
 /// Indices that fit into a batch.
@@ -221,11 +222,7 @@ impl Boxes {
             return Ok(());
         }
         let layout = chunk_layout(chunk);
-        // SAFETY: the layout is not empty (invariant 12).
-        let memory = unsafe { alloc(layout) }.cast::<Batch>();
-        if memory.is_null() {
-            return Err(OutOfMemory { bytes: layout.size() });
-        }
+        let memory = allocate(layout)?.cast::<Batch>().as_ptr();
         let (first, boxes) = (FIRST_CHUNK * ((1 << chunk) - 1), boxes_of(chunk));
         for offset in 0..boxes {
             // SAFETY: the allocation has room for this many boxes (invariant 12).

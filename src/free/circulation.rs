@@ -10,7 +10,8 @@ use crossbeam_utils::CachePadded;
 use super::batch::{Boxes, Owned};
 use super::magazine::{Claimed, Event, Magazine, Tally};
 use super::treiber::TaggedStack;
-use crate::segment::{Index, OutOfMemory};
+use crate::memory::{OutOfMemory, allocate};
+use crate::segment::Index;
 use crate::sync::{AtomicPtr, AtomicU32, Counter, Ordering, planted};
 
 /// One shard's traffic. It holds no slots: any shard may hold any slot's index.
@@ -232,9 +233,7 @@ impl Circulation {
     /// Allocates without aborting.
     fn boxed<V>(&self, value: V) -> Result<NonNull<V>, OutOfMemory> {
         let layout = std::alloc::Layout::new::<V>();
-        // SAFETY: no layout here is empty: shards and magazines have fields (invariant 12).
-        let memory = unsafe { std::alloc::alloc(layout) }.cast::<V>();
-        let memory = NonNull::new(memory).ok_or(OutOfMemory { bytes: layout.size() })?;
+        let memory = allocate(layout)?.cast::<V>();
         // SAFETY: the allocation is exclusive and has the layout (invariant 11).
         unsafe { memory.write(value) };
         self.bytes.add_shared(layout.size() as u64);

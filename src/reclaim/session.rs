@@ -9,7 +9,7 @@ use crossbeam_epoch::Guard;
 use super::Domain;
 use super::local::{self, Entry};
 use crate::free::{Circulation, Claimed, Owned};
-use crate::segment::OutOfMemory;
+use crate::memory::OutOfMemory;
 use crate::sync::{Arc, courtesy, step_aside};
 
 /// How often a session that made garbage steps aside at most before it goes on.

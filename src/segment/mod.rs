@@ -6,7 +6,7 @@
 
 mod table;
 
-pub(crate) use table::{OutOfMemory, Table};
+pub(crate) use table::Table;
 
 /// The number of a slot: a handle's `seq`, once it was compared with [`MAX_SLOTS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

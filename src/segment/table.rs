@@ -1,17 +1,12 @@
 //! The table of segments: pointers that are set once, with Release, and read with Acquire.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::alloc::{Layout, dealloc};
 use std::ptr;
 
 use super::{DIRECTORIES, DIRECTORY_BITS, FULL_BITS, Index, Place, SMALL, place, slots_of};
+use crate::memory::{OutOfMemory, allocate_zeroed};
 use crate::slot::Slot;
 use crate::sync::{AtomicPtr, AtomicU32, Counter, Ordering};
-
-/// An allocation that the system refused.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct OutOfMemory {
-    pub(crate) bytes: usize,
-}
 
 /// Pointers to 2^10 full segments.
 struct Directory<T>([AtomicPtr<Slot<T>>; 1 << DIRECTORY_BITS]);
@@ -143,7 +138,7 @@ impl<T> Table<T> {
             return Ok(directory);
         }
         let layout = Layout::new::<Directory<T>>();
-        let fresh = allocate(layout)?.cast::<Directory<T>>();
+        let fresh = allocate_zeroed(layout)?.cast::<Directory<T>>().as_ptr();
         #[cfg(all(loom, test))]
         // SAFETY: the allocation is exclusive and has the directory's layout (invariant 11).
         unsafe {
@@ -235,15 +230,9 @@ const fn links_offset<T>(slots: usize) -> usize {
     size_of::<Slot<T>>() * slots
 }
 
-fn allocate(layout: Layout) -> Result<*mut u8, OutOfMemory> {
-    // SAFETY: no layout here is empty: a slot has a word, a directory has pointers (invariant 12).
-    let memory = unsafe { alloc_zeroed(layout) };
-    if memory.is_null() { Err(OutOfMemory { bytes: layout.size() }) } else { Ok(memory) }
-}
-
 /// A segment of slots that were never used: generation 0, None, which is what zeroes say.
 fn allocate_segment<T>(slots: usize) -> Result<*mut Slot<T>, OutOfMemory> {
-    let first = allocate(layout::<T>(slots)?)?.cast::<Slot<T>>();
+    let first = allocate_zeroed(layout::<T>(slots)?)?.cast::<Slot<T>>().as_ptr();
     #[cfg(all(loom, test))]
     for offset in 0..slots {
         // SAFETY: the allocation has room for this many slots (invariant 12).

@@ -1,0 +1,73 @@
+//! Where the library asks for memory, so that a refusal is an error and not an abort, and so that
+//! the tests can refuse it.
+
+use std::alloc::{Layout, alloc, alloc_zeroed};
+use std::ptr::NonNull;
+
+/// An allocation that the system refused.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OutOfMemory {
+    pub(crate) bytes: usize,
+}
+
+/// Memory of a layout that is not empty, uninitialised.
+pub(crate) fn allocate(layout: Layout) -> Result<NonNull<u8>, OutOfMemory> {
+    // SAFETY: the layout is not empty, which `checked` insists on (invariant 12).
+    checked(layout, |layout| unsafe { alloc(layout) })
+}
+
+/// Memory of a layout that is not empty, zeroed.
+pub(crate) fn allocate_zeroed(layout: Layout) -> Result<NonNull<u8>, OutOfMemory> {
+    // SAFETY: as in `allocate` (invariant 12).
+    checked(layout, |layout| unsafe { alloc_zeroed(layout) })
+}
+
+fn checked(
+    layout: Layout,
+    allocate: impl FnOnce(Layout) -> *mut u8,
+) -> Result<NonNull<u8>, OutOfMemory> {
+    assert!(layout.size() > 0, "nothing here is empty");
+    let refused = OutOfMemory { bytes: layout.size() };
+    if refusals::due() {
+        return Err(refused);
+    }
+    NonNull::new(allocate(layout)).ok_or(refused)
+}
+
+/// Without tests nothing but the system refuses memory.
+#[cfg(not(all(test, not(loom))))]
+mod refusals {
+    #[inline(always)]
+    pub(super) const fn due() -> bool {
+        false
+    }
+}
+
+/// How a test refuses the allocations of its thread.
+#[cfg(all(test, not(loom)))]
+pub(crate) mod refusals {
+    use std::cell::Cell;
+
+    std::thread_local! {
+        /// How many allocations are granted yet before one is refused; negative is all of them.
+        static GRANTED: Cell<i64> = const { Cell::new(-1) };
+    }
+
+    /// Grants this thread `granted` allocations, refuses the one after, and grants the rest.
+    pub(crate) fn refuse_after(granted: u32) {
+        GRANTED.set(i64::from(granted));
+    }
+
+    /// Grants everything again; whether an allocation had been refused.
+    pub(crate) fn stop() -> bool {
+        GRANTED.replace(-1) < 0
+    }
+
+    pub(super) fn due() -> bool {
+        let granted = GRANTED.get();
+        if granted >= 0 {
+            GRANTED.set(granted - 1);
+        }
+        granted == 0
+    }
+}
