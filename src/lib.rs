@@ -67,6 +67,10 @@ mod readme {}
 #[path = "../loom-tests/mod.rs"]
 mod models;
 
+#[cfg(all(test, not(loom)))]
+#[path = "../fault-tests/mod.rs"]
+mod faults;
+
 pub use error::{
     BatchError, ConfigError, HoldError, LookupError, ParseHandleError, SpawnError, SpawnFailure,
     TransitionError,

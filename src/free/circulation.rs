@@ -105,6 +105,7 @@ impl Circulation {
             Some(shard) => shard.ripe.push(batch),
             None => self.depot.push(batch),
         }
+        pause_point!("ripe, not counted");
         self.ripened.add_shared(1);
     }
 

@@ -89,12 +89,14 @@ impl Session {
     fn claim<'c>(&self, circulation: &'c Circulation) -> Result<Claimed<'c>, OutOfMemory> {
         let claimed = circulation.claim_magazine(self.entry.home)?;
         self.entry.magazine.set(Some(NonNull::from(&*claimed)));
+        pause_point!("magazine claimed");
         Ok(claimed)
     }
 
     /// Sends a batch of Dead slots through limbo: after the grace period it is ripe.
     pub(crate) fn defer_ripening(&self, circulation: &Arc<Circulation>, batch: Owned) {
         circulation.count_hand_over();
+        pause_point!("hand-over counted, not deferred");
         self.entry.owes.set(true);
         let (circulation, home) = (Arc::clone(circulation), self.entry.home);
         let guard = self.guard.borrow();

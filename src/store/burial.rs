@@ -24,6 +24,7 @@ impl<T> Core<T> {
     /// sends it on its way.
     #[inline]
     pub(super) fn bury(&self, session: &Session, index: Index, event: Event) {
+        pause_point!("dead, not buried");
         self.count(session, event);
         if let Some(permits) = &self.permits {
             permits.give(session.home());
@@ -38,6 +39,7 @@ impl<T> Core<T> {
         // The slot before its permit: nothing is pinned here, so whoever takes the permit must find
         // the slot, or it would be told of readers that do not exist.
         self.put_dead(home, index);
+        pause_point!("buried from outside, permit not given back");
         if let Some(permits) = &self.permits {
             permits.give(home);
         }
@@ -130,6 +132,7 @@ impl<T> Core<T> {
         for step in 0..self.circulation.shard_count() {
             let Some(shard) = self.circulation.shard(session.home() + step) else { continue };
             let mut link = shard.take_dead();
+            pause_point!("dead stack taken, not walked");
             while let Some(index) = link.checked_sub(1).map(Index) {
                 // Relaxed: the Acquire D1 of `take_dead` received the links. Read before the slot
                 // goes on, which may be back on a dead stack.

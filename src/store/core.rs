@@ -176,15 +176,18 @@ impl<T> Core<T> {
         if !std::mem::needs_drop::<T>() {
             return;
         }
+        if !in_destructor::now() {
+            if in_destructor::run(|| drop(value)) {
+                self.count_foreign(0, Event::DropPanicked);
+            }
+            return;
+        }
         let circulation = Arc::clone(&self.circulation);
         let task = move || {
             if in_destructor::run(|| drop(value)) {
                 circulation.count_foreign(0, Event::DropPanicked);
             }
         };
-        if !in_destructor::now() {
-            return task();
-        }
         // SAFETY: the task runs on this thread, before the destructor that is running here has
         // returned. `T` may borrow nothing that ends before: a `Store<T>` asks for `T: 'static`
         // (invariant 8).
@@ -200,6 +203,7 @@ impl<T> Core<T> {
         for index in 0..self.made() {
             let Some(slot) = self.table.slot(Index(index as u32)) else { continue };
             highest = highest.max(slot.word.peek().generation());
+            pause_point!("closing a slot");
             if self.close_slot(slot) {
                 // SAFETY: the word went to Dead and emptied in a change that this call won, which
                 // came after every other change of the life (L1); no pin is left, since every

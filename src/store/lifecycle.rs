@@ -137,6 +137,7 @@ impl<T> Core<T> {
         }
         // SAFETY: the vacancy is owned, and its cell is empty (invariant 5).
         unsafe { slot.payload.write(value) };
+        pause_point!("payload written, not published");
         slot.word.publish(generation.get());
         self.count_spawn(session, true);
         Ok(self.handle(index, generation))
@@ -269,6 +270,7 @@ impl<T> Core<T> {
         if sealed.holds() > 0 {
             return Reaped::Deferred { holds: sealed.holds() };
         }
+        pause_point!("sealed, not finished");
         match slot.word.advance(Self::generation(h), SlotWord::finish) {
             Ok(_) => self.bury(session, Self::index(h), Event::Reaped),
             Err((word, _)) => unreachable!("only the call that sealed {h} finishes it: {word:?}"),
@@ -291,6 +293,7 @@ impl<T> Core<T> {
         let slot = self.find(h)?;
         match slot.word.advance(Self::generation(h), SlotWord::hold) {
             Ok(_) => {
+                pause_point!("hold taken, not counted");
                 self.count(session, Event::HoldTaken);
                 Ok(slot)
             }
@@ -305,6 +308,7 @@ impl<T> Core<T> {
     /// Gives back a hold that the caller owns, on whatever thread.
     pub(super) fn unhold(&self, slot: &Slot<T>, h: Handle) -> Unhold {
         let outcome = slot.word.unhold();
+        pause_point!("hold given back, not buried");
         self.count_hold(Event::HoldGiven);
         if outcome == Unhold::Buried {
             match Session::own_if_known(&self.domain) {

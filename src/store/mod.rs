@@ -294,6 +294,7 @@ impl<T> Drop for Store<T> {
         if !self.core().domain.gate.leave() {
             return;
         }
+        pause_point!("closed, payloads still there");
         self.core().close();
         if in_destructor::now() {
             in_destructor::run_waiting();

@@ -52,6 +52,7 @@ impl<T> Core<T> {
         if !permits.take(session.home()) {
             return Err(SpawnFailure::Exhausted { capacity: self.limits.capacity });
         }
+        pause_point!("permit taken, no slot yet");
         self.take_vacancy(session).inspect_err(|_| permits.give(session.home()))
     }
 
@@ -68,6 +69,7 @@ impl<T> Core<T> {
                 self.refill(session, nested)?;
                 continue;
             };
+            pause_point!("slot taken, not renewed");
             let slot = self.table.known(index);
             if let Some(generation) = self.renew(session, slot) {
                 return Ok(Vacancy { slot, index, generation });
@@ -86,6 +88,7 @@ impl<T> Core<T> {
         if word.state() == State::Dead {
             if !word.emptied() {
                 slot.word.set(word.buried_empty());
+                pause_point!("payload to be dropped");
                 // SAFETY: the slot came out of a batch that has been through limbo, so no reader
                 // is left, and the word said that the payload was not dropped yet (invariant 4).
                 if unsafe { slot.payload.drop_in_place() } {
@@ -221,6 +224,7 @@ impl<T> Core<T> {
                 self.circulation.put_empty(batch);
                 return Err(refused.into());
             }
+            pause_point!("segment made, slots not taken");
             // Relaxed: uniqueness alone, by the read-modify-write; the segments were published by
             // the table, and the indices are taken after they exist, so that a failed allocation
             // loses none.

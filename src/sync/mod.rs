@@ -9,6 +9,8 @@
 
 #[macro_use]
 mod order;
+#[macro_use]
+pub(crate) mod pause;
 mod counter;
 #[cfg(all(loom, test))]
 mod model;

@@ -1,0 +1,211 @@
+//! A thread that is stopped for a long time, at each point of each protocol: the others go on, and
+//! nobody is told of readers that do not exist. When it goes on, nothing is lost.
+
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use super::{Census, Counted, assert_whole};
+use crate::sync::pause;
+use crate::{Handle, Hold, Limits, SpawnFailure, Store};
+
+const CAPACITY: usize = 8;
+/// So that what others end while the epoch is stopped has room.
+const BACKLOG: usize = 256;
+
+fn bounded() -> Store<Counted> {
+    Store::builder().limits(Limits::reject(CAPACITY)).backlog(BACKLOG).build().unwrap()
+}
+
+/// Runs `body` on a thread that stops at `point` until `meanwhile` has returned.
+#[track_caller]
+fn stopped<R: Send>(
+    point: &'static str,
+    body: impl FnOnce() -> R + Send,
+    meanwhile: impl FnOnce(),
+) -> R {
+    let (arrived, arrival) = mpsc::channel();
+    let (release, released) = mpsc::channel();
+    std::thread::scope(|scope| {
+        let victim = scope.spawn(move || {
+            pause::at(point, move || {
+                arrived.send(()).unwrap();
+                released.recv().unwrap();
+            });
+            body()
+        });
+        assert!(arrival.recv_timeout(Duration::from_secs(60)).is_ok(), "it never came to: {point}");
+        // Released by a panic of `meanwhile` as well, or the scope would wait for ever.
+        let meanwhile = std::panic::catch_unwind(std::panic::AssertUnwindSafe(meanwhile));
+        release.send(()).unwrap();
+        if let Err(panic) = meanwhile {
+            std::panic::resume_unwind(panic);
+        }
+        victim.join().unwrap()
+    })
+}
+
+/// What the others do, on two threads: lives from beginning to end, holds, scans.
+fn others_go_on(store: &Store<Counted>, census: &Census, rounds: usize) {
+    let began = Instant::now();
+    let life = || {
+        for round in 0..rounds {
+            let pending = store.spawn(census.payload()).expect("there is room");
+            let h = pending.activate();
+            assert!(store.pin().contains(h));
+            if round % 2 == 0 {
+                let hold = store.kill_and_hold(h).unwrap();
+                store.reap(h).unwrap();
+                drop(hold);
+            } else {
+                store.despawn(h).unwrap();
+            }
+            assert!(!store.pin().contains(h));
+        }
+        assert!(store.pin().iter().count() <= CAPACITY);
+        assert!(store.len() <= CAPACITY);
+        let _ = store.stats();
+    };
+    std::thread::scope(|scope| [scope.spawn(life), scope.spawn(life)].map(|t| t.join().unwrap()));
+    assert!(began.elapsed() < Duration::from_secs(20), "they waited for the stopped thread");
+}
+
+/// A store that has seen some life: ripe batches, Dead slots, an entity to work on.
+fn lived_in(census: &Census) -> (Store<Counted>, Handle) {
+    let store = bounded();
+    let handles: Vec<_> = (0..4).map(|_| store.spawn_active(census.payload()).unwrap()).collect();
+    assert_eq!(store.despawn_batch(&handles), 4);
+    let h = store.spawn_active(census.payload()).unwrap();
+    (store, h)
+}
+
+/// Stops the thread of `body` at a point of a store that has seen some life.
+#[track_caller]
+fn stop_at(point: &'static str, body: impl FnOnce(&Store<Counted>, Handle, &Census) + Send) {
+    let census = Census::default();
+    let (store, h) = lived_in(&census);
+    stopped(point, || body(&store, h, &census), || others_go_on(&store, &census, 50));
+    assert_whole(&store);
+    drop(store);
+    assert_eq!(census.there(), 0);
+}
+
+fn spawn_some(store: &Store<Counted>, census: &Census) {
+    for _ in 0..6 {
+        let _ = store.spawn_active(census.payload());
+    }
+}
+
+#[test]
+fn stopped_in_a_spawn_others_go_on() {
+    for point in [
+        "permit taken, no slot yet",
+        "magazine claimed",
+        "slot taken, not renewed",
+        "payload to be dropped",
+        "segment made, slots not taken",
+        "payload written, not published",
+    ] {
+        stop_at(point, |store, _, census| spawn_some(store, census));
+    }
+}
+
+#[test]
+fn stopped_at_an_end_others_go_on() {
+    for point in ["sealed, not finished", "dead, not buried", "hand-over counted, not deferred"] {
+        stop_at(point, |store, h, census| {
+            store.despawn(h).unwrap();
+            for _ in 0..100 {
+                let h = store.spawn_active(census.payload()).unwrap();
+                store.despawn(h).unwrap();
+            }
+        });
+    }
+}
+
+#[test]
+fn stopped_in_a_reclaim_others_go_on() {
+    stop_at("ripe, not counted", |store, h, _| {
+        store.despawn(h).unwrap();
+        store.reclaim();
+    });
+    stop_at("dead stack taken, not walked", |store, h, _| {
+        let hold = store.hold(h).unwrap();
+        store.despawn(h).unwrap();
+        std::thread::scope(|scope| scope.spawn(move || drop(hold)).join().unwrap());
+        store.reclaim();
+    });
+}
+
+#[test]
+fn stopped_with_a_hold_others_go_on() {
+    stop_at("hold taken, not counted", |store, h, _| drop(store.hold(h).unwrap()));
+    stop_at("hold given back, not buried", |store, h, _| {
+        let hold = store.hold(h).unwrap();
+        store.despawn(h).unwrap();
+        drop(hold);
+    });
+}
+
+/// A Hold on a thread without a session keeps no epoch: however long it is stopped, the store
+/// serves everybody, out of a backlog of nothing.
+#[test]
+fn stopped_while_it_buries_from_outside_nobody_is_told_of_readers() {
+    for point in ["hold given back, not buried", "buried from outside, permit not given back"] {
+        let census = Census::default();
+        let store: Store<Counted> =
+            Store::builder().limits(Limits::reject(3)).backlog(0).build().unwrap();
+        let h = store.spawn_active(census.payload()).unwrap();
+        let hold: Hold<Counted> = store.hold(h).unwrap();
+        store.despawn(h).unwrap();
+        let meanwhile = || {
+            for _ in 0..500 {
+                let h = store.spawn_active(census.payload()).expect("two units are free");
+                store.despawn(h).unwrap();
+            }
+            let full: Vec<_> = std::iter::repeat_with(|| store.spawn_active(census.payload()))
+                .map_while(Result::ok)
+                .collect();
+            assert_eq!(full.len(), 2);
+            let refused = store.spawn_active(census.payload()).unwrap_err();
+            assert_eq!(refused.failure, SpawnFailure::Exhausted { capacity: 3 }, "{point}");
+            assert_eq!(store.despawn_batch(&full), 2);
+        };
+        stopped(point, move || drop(hold), meanwhile);
+        assert_whole(&store);
+        drop(store);
+        assert_eq!(census.there(), 0);
+    }
+}
+
+/// Holds are given back, and stores under other ids are made, while a closing store stands still.
+#[test]
+fn stopped_while_it_closes_holds_end_what_they_kept() {
+    for point in ["closed, payloads still there", "closing a slot"] {
+        let census = Census::default();
+        let (store, h) = lived_in(&census);
+        let (hold, weak) = (store.hold(h).unwrap(), store.downgrade());
+        let meanwhile = || {
+            assert!(weak.upgrade().is_none());
+            drop(hold);
+            let other = bounded();
+            others_go_on(&other, &census, 20);
+        };
+        stopped(point, move || drop(store), meanwhile);
+        assert_eq!(census.there(), 0, "{point}");
+    }
+}
+
+/// The thread that is stopped in a destructor holds a slot and no more.
+#[test]
+fn stopped_in_a_destructor_others_go_on() {
+    let census = Census::default();
+    let (store, h) = lived_in(&census);
+    let body = || {
+        store.despawn(h).unwrap();
+        store.reclaim();
+    };
+    stopped("payload to be dropped", body, || others_go_on(&store, &census, 50));
+    assert_whole(&store);
+    drop(store);
+    assert_eq!(census.there(), 0);
+}
