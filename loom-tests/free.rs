@@ -64,23 +64,6 @@ fn batches_pushed_and_popped_come_out_once() {
     });
 }
 
-/// Rule L at work on the depot: a batch that was popped does not come back while another popper is
-/// at it, so even the numbers alone would do.
-#[test]
-fn two_poppers_of_two_batches_get_one_each() {
-    model("two_poppers", 4, || {
-        let circulation = Arc::new(Circulation::new(1));
-        circulation.put_drained(batch(&circulation, 1));
-        circulation.put_drained(batch(&circulation, 2));
-        let other = Arc::clone(&circulation);
-        let there = thread::spawn(move || other.take_drained().map(indices).unwrap());
-        let mut all = circulation.take_drained().map(indices).unwrap();
-        all.extend(there.join().unwrap());
-        all.sort_unstable();
-        assert_eq!(all, [1, 2]);
-    });
-}
-
 /// The chunk of boxes that one thread makes serves another.
 #[test]
 fn boxes_made_at_the_same_time_are_different() {
