@@ -45,14 +45,20 @@ fn explore(name: &str, bound: usize, least: usize, body: impl Fn() + Sync + Send
     builder.max_branches = 100_000;
     let counter = Arc::clone(&explored);
     let begun = Instant::now();
-    builder.check(move || {
+    let body = move || {
         counter.fetch_add(1, Ordering::Relaxed);
         crate::sync::reset_ordinals();
         crate::store::forget_scenes();
         grave::forget_violations();
         body();
         grave::assert_no_violations();
-    });
+    };
+    if std::env::var_os("LOOM_LOG").is_some() {
+        // Only this way of loom's prints its trace; it takes its bounds from the environment.
+        loom::model(body);
+    } else {
+        builder.check(body);
+    }
     let explored = explored.load(Ordering::Relaxed);
     let seconds = begun.elapsed().as_secs_f64();
     println!("model {name}: {explored} interleavings, {bound} preemptions, {seconds:.2} s");
