@@ -25,7 +25,7 @@ macro_rules! shared_operations {
         }
 
         /// Pending → Dead, for an entity whose guard was [detached](Pending::detach). The payload
-        /// is dropped here.
+        /// is dropped here or, inside a payload's destructor, when the outermost one has returned.
         ///
         /// # Errors
         /// [`TransitionError::Guarded`] while a `Pending` guard has it, and what is wrong with
