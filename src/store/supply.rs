@@ -63,7 +63,7 @@ impl<T> Core<T> {
         loop {
             let magazine = session.magazine(&self.circulation)?;
             if nested {
-                self.put_dirty_aside(session, magazine);
+                self.prefer_clean(session, magazine)?;
             }
             let Some(index) = magazine.take() else {
                 self.refill(session, nested)?;
@@ -89,11 +89,7 @@ impl<T> Core<T> {
             if !word.emptied() {
                 slot.word.set(word.buried_empty());
                 pause_point!("payload to be dropped");
-                // SAFETY: the slot came out of a batch that has been through limbo, so no reader
-                // is left, and the word said that the payload was not dropped yet (invariant 4).
-                if unsafe { slot.payload.drop_in_place() } {
-                    self.count(session, Event::DropPanicked);
-                }
+                self.drop_last_payload(session, slot);
             }
             slot.word.set(word.vacant());
             if word.generation() >= self.last.get() {
@@ -110,38 +106,61 @@ impl<T> Core<T> {
         NonZeroU32::new(spent + 1)
     }
 
-    /// Inside a destructor only slots that are None or fresh may serve: sends the batch that the
-    /// magazine takes from through limbo once more if a payload is still to be dropped on top.
-    #[cold]
-    fn put_dirty_aside(&self, session: &Session, magazine: Claimed<'_>) {
-        let Some(index) = magazine.peek() else { return };
-        let word = self.table.known(index).word.peek();
-        if word.state() == State::Dead && !word.emptied() {
-            if let Some(batch) = magazine.unload() {
-                self.hand_over(session, batch);
-            }
+    /// Drops the payload that is left in a slot: here, or, inside a destructor, when the outermost
+    /// one has returned.
+    fn drop_last_payload(&self, session: &Session, slot: &Slot<T>) {
+        if std::mem::needs_drop::<T>() && in_destructor::now() {
+            // SAFETY: the slot came out of a batch that has been through limbo, so no reader is
+            // left, and the word said that the payload was not dropped yet (invariant 4).
+            return self.drop_taken(unsafe { slot.payload.take() });
         }
+        // SAFETY: as above (invariant 4).
+        if unsafe { slot.payload.drop_in_place() } {
+            self.count(session, Event::DropPanicked);
+        }
+    }
+
+    /// Inside a destructor, slots without a payload come first: if one is still to be dropped on
+    /// top of the magazine, and a clean batch is to be had, that takes its place, and the dirty one
+    /// goes through limbo once more.
+    #[cold]
+    fn prefer_clean(&self, session: &Session, magazine: Claimed<'_>) -> Result<(), SpawnFailure> {
+        let Some(index) = magazine.peek() else { return Ok(()) };
+        let word = self.table.known(index).word.peek();
+        if word.state() != State::Dead || word.emptied() {
+            return Ok(());
+        }
+        let Some(clean) = self.circulation.take_drained().or_else(|| self.grow(session).ok()?)
+        else {
+            return Ok(());
+        };
+        if let Some(dirty) = magazine.unload() {
+            self.hand_over(session, dirty);
+        }
+        self.load(session, clean)
     }
 
     /// Fills the magazine, or says why there is nothing to fill it with.
     #[cold]
     fn refill(&self, session: &Session, nested: bool) -> Result<(), SpawnFailure> {
         self.look_up_others(&*session.magazine(&self.circulation)?);
-        let found = if nested {
-            self.circulation.take_drained()
-        } else {
-            // At every refill, not only when nothing else is left: under a pin that lends payloads
-            // out they cannot ripen on the spot, and have to be in limbo by then.
-            self.collect_dead(session);
-            self.scour(session)
+        // At every refill, not only when nothing else is left: under a pin that lends payloads out
+        // they cannot ripen on the spot, and have to be in limbo by then.
+        self.collect_dead(session);
+        let clean = || match self.circulation.take_drained() {
+            Some(batch) => Ok(Some(batch)),
+            None => self.grow(session),
         };
-        let found = match found {
-            Some(batch) => Some(batch),
-            None => self.grow(session)?,
+        let found = if nested {
+            clean()?.or_else(|| self.scour(session))
+        } else {
+            match self.scour(session) {
+                Some(batch) => Some(batch),
+                None => self.grow(session)?,
+            }
         };
         match found {
             Some(batch) => self.load(session, batch),
-            None if nested => Err(SpawnFailure::Reclaiming { dead: self.dead() }),
             None => self.starve(session),
         }
     }
