@@ -26,7 +26,7 @@ pub(crate) fn read(path: &Path) -> Result<Recording, BadInput> {
     Ok(recording)
 }
 
-fn parse(file: &str, bytes: &[u8]) -> Result<Recording, BadInput> {
+pub(crate) fn parse(file: &str, bytes: &[u8]) -> Result<Recording, BadInput> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut lines = Lines { file, rest: Some(bytes), number: 0 };
     match lines.next_filled()? {

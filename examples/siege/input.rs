@@ -42,7 +42,7 @@ impl fmt::Display for BadInput {
 impl std::error::Error for BadInput {}
 
 /// A value is shown as it stands in the file, but a whole binary file is not.
-fn shortened(value: &str) -> String {
+pub(crate) fn shortened(value: &str) -> String {
     const SHOWN: usize = 60;
     match value.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}...", &value[..end]),

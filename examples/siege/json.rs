@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
-use crate::input::BadInput;
+use crate::input::{BadInput, shortened};
 
 /// A value and its place.
 pub(crate) struct Node<'a> {
@@ -72,8 +72,11 @@ impl<'a> Node<'a> {
     }
 
     pub(crate) fn text(&self) -> Result<String, BadInput> {
-        let text = self.value.as_str().filter(|text| !text.is_empty());
-        text.map(str::to_owned).ok_or_else(|| self.wrong("a text that is not empty"))
+        // It becomes a value in a recording, which is a line that is read without its blanks.
+        let plain = |text: &&str| text.trim() == *text && !text.contains(char::is_control);
+        let text = self.value.as_str().filter(|text| !text.is_empty()).filter(plain);
+        let allowed = "a text that is not empty, without control characters or blanks around it";
+        text.map(str::to_owned).ok_or_else(|| self.wrong(allowed))
     }
 
     pub(crate) fn whole(&self, range: RangeInclusive<u64>) -> Result<u64, BadInput> {
@@ -114,10 +117,17 @@ impl<'a> Node<'a> {
         'a: 'b,
     {
         let dot = if self.path.is_empty() { "" } else { "." };
-        Node { file: self.file, path: format!("{}{dot}{name}", self.path), value }
+        // A name is whatever the file says, and the error that shows it is one line.
+        let name = if name.is_empty() { "\"\"".to_owned() } else { shown(name) };
+        let path = format!("{}{dot}{name}", self.path);
+        Node { file: self.file, path, value }
     }
 
     fn wrong(&self, allowed: impl Display) -> BadInput {
         self.error(&self.value.to_string(), allowed.to_string())
     }
+}
+
+fn shown(name: &str) -> String {
+    shortened(name).escape_debug().to_string()
 }

@@ -18,6 +18,8 @@ mod arena;
 mod cli;
 mod compare;
 mod csv;
+#[cfg(test)]
+mod fuzz;
 mod game;
 mod input;
 mod json;

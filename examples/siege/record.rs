@@ -3,14 +3,13 @@
 //! Of each game it is the first copy's first pass: the rows that the store carried out. Births
 //! that were refused, and rows that changed nothing, are not in it.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
 use crate::csv::HEADER;
 use crate::recording::{Op, Recording};
 
 /// Writes the rows in `logs` of each game to `file`.
-pub(crate) fn write(file: File, recording: &Recording, logs: &[Vec<u32>]) -> io::Result<()> {
+pub(crate) fn write(file: impl Write, recording: &Recording, logs: &[Vec<u32>]) -> io::Result<()> {
     let mut out = BufWriter::new(file);
     writeln!(out, "{HEADER}")?;
     for (game, log) in recording.games.iter().zip(logs) {

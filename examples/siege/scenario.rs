@@ -36,23 +36,25 @@ use crate::recording::{Builder, Op, Recording};
 /// More rows than this are more than a machine wants to keep.
 const MOST_BIRTHS: f64 = 5_000_000.0;
 
-struct Scenario {
-    name: String,
-    seed: u64,
-    games: u64,
-    seconds: u64,
-    units: Vec<Kind>,
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Scenario {
+    pub(crate) name: String,
+    pub(crate) seed: u64,
+    pub(crate) games: u64,
+    pub(crate) seconds: u64,
+    pub(crate) units: Vec<Kind>,
 }
 
-struct Kind {
-    kind: String,
-    at_start: u64,
-    per_second: f64,
-    wave_every_seconds: u64,
-    wave_size: u64,
-    build_millis: (u64, u64),
-    life_millis: (u64, u64),
-    cancel_permille: u64,
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Kind {
+    pub(crate) kind: String,
+    pub(crate) at_start: u64,
+    pub(crate) per_second: f64,
+    pub(crate) wave_every_seconds: u64,
+    pub(crate) wave_size: u64,
+    pub(crate) build_millis: (u64, u64),
+    pub(crate) life_millis: (u64, u64),
+    pub(crate) cancel_permille: u64,
 }
 
 /// Reads `path` and plays its games.
@@ -61,20 +63,37 @@ pub(crate) fn read(path: &Path) -> Result<Recording, BadInput> {
     parse(&path.display().to_string(), &bytes)
 }
 
-fn parse(file: &str, bytes: &[u8]) -> Result<Recording, BadInput> {
-    let value: Value = serde_json::from_slice(bytes).map_err(|error| {
-        let line = String::from_utf8_lossy(bytes);
-        let line = line.lines().nth(error.line().saturating_sub(1)).unwrap_or_default().trim();
-        let place = format!("line {}, column {}", error.line(), error.column());
-        BadInput::value(file, place, line, format!("JSON ({error})"))
-    })?;
-    let scenario = Scenario::read(&Node::root(file, &value))?;
-    let recording = scenario.play();
+pub(crate) fn parse(file: &str, bytes: &[u8]) -> Result<Recording, BadInput> {
+    let recording = understand(file, bytes)?.play();
     if recording.games.is_empty() {
         let allowed = "at least one unit must be born".to_owned();
         return Err(BadInput::Empty { file: file.to_owned(), allowed });
     }
     Ok(recording)
+}
+
+/// What is asked for, without playing it.
+pub(crate) fn understand(file: &str, bytes: &[u8]) -> Result<Scenario, BadInput> {
+    // Some editors begin every text with a byte order mark.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let value: Value =
+        serde_json::from_slice(bytes).map_err(|error| no_json(file, bytes, &error))?;
+    Scenario::read(&Node::root(file, &value))
+}
+
+fn no_json(file: &str, bytes: &[u8], error: &serde_json::Error) -> BadInput {
+    let text = String::from_utf8_lossy(bytes);
+    let nth = |line: usize| text.split('\n').nth(line.saturating_sub(1)).unwrap_or_default();
+    let (line, column) = match (error.line(), error.column()) {
+        // An end of line that may not be there is the last of its line, not before the next.
+        (line, 0) if line > 1 => (line - 1, nth(line - 1).chars().count() + 1),
+        place => place,
+    };
+    let what = error.to_string();
+    let told_twice = format!(" at line {} column {}", error.line(), error.column());
+    let what = what.strip_suffix(&told_twice).unwrap_or(&what);
+    let place = format!("line {line}, column {column}");
+    BadInput::value(file, place, nth(line).trim(), format!("JSON ({what})"))
 }
 
 impl Scenario {
@@ -88,7 +107,7 @@ impl Scenario {
             seconds: node.needed("seconds")?.whole(1..=86_400)?,
             units: units.iter().map(Kind::read).collect::<Result<_, _>>()?,
         };
-        let births: f64 = scenario.units.iter().map(|unit| unit.births(scenario.seconds)).sum();
+        let births = scenario.births();
         if births * scenario.games as f64 > MOST_BIRTHS {
             let asked = format!("{births} births in each of {} games", scenario.games);
             return Err(node
@@ -96,6 +115,11 @@ impl Scenario {
                 .error(&asked, format!("{MOST_BIRTHS} births in all")));
         }
         Ok(scenario)
+    }
+
+    /// In each game.
+    pub(crate) fn births(&self) -> f64 {
+        self.units.iter().map(|unit| unit.births(self.seconds)).sum()
     }
 
     fn play(&self) -> Recording {
@@ -160,8 +184,9 @@ impl Kind {
         let per_second = self.per_second;
         let steady = (0..steady).map(move |number| ((number + 1) as f64 * 1e6 / per_second) as u64);
         let every_us = self.wave_every_seconds * 1_000_000;
-        let waves = end_us.checked_div(every_us).unwrap_or(0);
         let size = self.wave_size;
+        // A million waves of nobody would take their time, and nothing limits them.
+        let waves = if size == 0 { 0 } else { end_us.checked_div(every_us).unwrap_or(0) };
         let waves = (1..=waves).flat_map(move |wave| (0..size).map(move |_| wave * every_us));
         at_start.chain(steady).chain(waves)
     }

@@ -49,7 +49,7 @@ fn doomed(game: &Game, death: usize, shown_us: u64) -> Cast {
 /// Aimed at who outlives the game.
 fn survivor(game: &Game, key: usize, shown_us: u64) -> Cast {
     let left = game.start_us() + game.duration_us() - shown_us;
-    let time_us = shown_us + chance(key as u64) % (left + 1);
+    let time_us = shown_us + chance(key as u64) % left.saturating_add(1);
     Cast { row: rows_until(game, time_us) as u32, time_us, key: key as u32 }
 }
 
