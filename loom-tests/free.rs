@@ -82,8 +82,9 @@ struct Foreign {
     table: Table<()>,
 }
 
-// What the stack's rules do not allow, loom reports.
+// SAFETY: what the stack's rules do not allow, loom reports.
 unsafe impl Send for Foreign {}
+// SAFETY: as above.
 unsafe impl Sync for Foreign {}
 
 impl Foreign {

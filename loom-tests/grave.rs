@@ -34,8 +34,9 @@ struct Stone {
 #[derive(Clone, Default)]
 pub(super) struct Graveyard(Arc<Mutex<Vec<Box<Stone>>>>);
 
-// The stones' cells are watched by loom, whatever thread touches them.
+// SAFETY: the stones' cells are watched by loom, whatever thread touches them.
 unsafe impl Send for Graveyard {}
+// SAFETY: as above.
 unsafe impl Sync for Graveyard {}
 
 impl Graveyard {
@@ -66,13 +67,14 @@ impl Graveyard {
 /// A payload.
 pub(super) struct Tomb(NonNull<Stone>);
 
-// As for the graveyard.
+// SAFETY: as for the graveyard.
 unsafe impl Send for Tomb {}
+// SAFETY: as above.
 unsafe impl Sync for Tomb {}
 
 impl Tomb {
     fn stone(&self) -> &Stone {
-        // The graveyard keeps it, even from a tomb that is read or dropped too late.
+        // SAFETY: the graveyard keeps it, even from a tomb that is read or dropped too late.
         unsafe { self.0.as_ref() }
     }
 

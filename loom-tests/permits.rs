@@ -13,8 +13,9 @@ struct One {
     alive: UnsafeCell<()>,
 }
 
-// loom watches the cell.
+// SAFETY: loom watches the cell.
 unsafe impl Send for One {}
+// SAFETY: as above.
 unsafe impl Sync for One {}
 
 #[test]

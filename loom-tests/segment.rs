@@ -9,13 +9,15 @@ use crate::segment::{Index, Table};
 
 struct Shared(Table<Tomb>);
 
-// What the table's rules do not allow, loom reports.
+// SAFETY: what the table's rules do not allow, loom reports.
 unsafe impl Send for Shared {}
+// SAFETY: as above.
 unsafe impl Sync for Shared {}
 
 /// Reads whatever a forged handle of generation 1 leads to.
 fn look(table: &Table<Tomb>, index: u32) -> Option<u32> {
     let slot = table.slot(Index(index))?;
+    // SAFETY: whether the accesses are ordered is the question that loom answers.
     slot.word.read().readable_as(1).then(|| unsafe { slot.payload.get() }.read())
 }
 
@@ -23,6 +25,7 @@ fn look(table: &Table<Tomb>, index: u32) -> Option<u32> {
 fn spawn(table: &Table<Tomb>, index: u32, graveyard: &Graveyard) {
     table.ensure(index.into(), u64::from(index) + 1).unwrap();
     let slot = table.known(Index(index));
+    // SAFETY: whether the accesses are ordered is the question that loom answers.
     unsafe { slot.payload.write(graveyard.tomb(index)) };
     slot.word.publish(1);
 }

@@ -17,8 +17,9 @@ pub(super) struct Lone {
     pub(super) graveyard: Graveyard,
 }
 
-// What the slot's rules do not allow, loom reports.
+// SAFETY: what the slot's rules do not allow, loom reports.
 unsafe impl Send for Lone {}
+// SAFETY: as above.
 unsafe impl Sync for Lone {}
 
 impl Deref for Lone {
@@ -46,6 +47,7 @@ impl Lone {
 
     /// Writes the payload that [`empty`](Lone::empty) left out.
     pub(super) fn write(&self) {
+        // SAFETY: whether the accesses are ordered is the question that loom answers.
         unsafe { self.payload.write(self.graveyard.tomb(7)) };
     }
 
@@ -113,11 +115,13 @@ impl Lone {
     /// What ends a life, without the grace period that keeps pinned readers safe: so only models
     /// without such readers come here.
     pub(super) fn bury(&self) {
+        // SAFETY: whether the accesses are ordered is the question that loom answers.
         drop(unsafe { self.payload.take() });
     }
 
     /// Reads the payload of an entity that the caller saw, or holds.
     pub(super) fn read(&self) -> u32 {
+        // SAFETY: whether the accesses are ordered is the question that loom answers.
         unsafe { self.payload.get() }.read()
     }
 }

@@ -187,12 +187,14 @@ fn entity_activated_by_another_thread_is_complete_for_a_third() {
         let (activator, reader) = (slot.clone(), slot.clone());
         let (written, seen) = (std::sync::Arc::clone(&beside), beside);
         let activator = thread::spawn(move || {
+            // SAFETY: whether the accesses are ordered is the question that loom answers.
             written.0.with_mut(|cell| unsafe { *cell = 3 });
             activator.word.activate(GENERATION).is_ok()
         });
         let reader = thread::spawn(move || {
             if reader.word.read().readable_as(GENERATION) {
                 assert_eq!(reader.read(), 7);
+                // SAFETY: whether the accesses are ordered is the question that loom answers.
                 assert_eq!(seen.0.with(|cell| unsafe { *cell }), 3);
             }
         });
@@ -212,9 +214,11 @@ fn killed_entity_shows_what_its_killer_wrote() {
         let (reader, seen) = (slot.clone(), std::sync::Arc::clone(&beside));
         let reader = thread::spawn(move || {
             if reader.word.read().state() == State::Dying {
+                // SAFETY: whether the accesses are ordered is the question that loom answers.
                 assert_eq!(seen.0.with(|cell| unsafe { *cell }), 3);
             }
         });
+        // SAFETY: whether the accesses are ordered is the question that loom answers.
         beside.0.with_mut(|cell| unsafe { *cell = 3 });
         assert!(slot.kill());
         reader.join().unwrap();
@@ -224,6 +228,7 @@ fn killed_entity_shows_what_its_killer_wrote() {
 /// What a thread writes beside the payload.
 struct Beside(UnsafeCell<u32>);
 
-// loom watches the cell.
+// SAFETY: loom watches the cell.
 unsafe impl Send for Beside {}
+// SAFETY: as above.
 unsafe impl Sync for Beside {}
