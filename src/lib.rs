@@ -25,7 +25,7 @@
 //!
 //! A slot takes the payload and 12 bytes: 76 bytes for a payload of 64. A generation has 32 bits; a
 //! slot whose 2^32 - 1 generations are spent is retired and replaced, never wrapped. An empty store
-//! takes about 3 KiB. Operations are lock-free and allocate nothing in a steady state but the
+//! takes less than 8 KiB. Operations are lock-free and allocate nothing in a steady state but the
 //! collector's 2 KiB for each batch of up to 256 deaths.
 //!
 //! # How it works

@@ -141,7 +141,7 @@ impl<T: Send + Sync + 'static> Store<T> {
     /// So a pin should be short, or [`repin`](Pinned::repin) every few hundred operations.
     ///
     /// # Complexity
-    /// One full fence, no allocation; a thread's first pin on a store registers it (about 2 KiB).
+    /// One full fence, no allocation; a thread's first pin on a store registers it (less than 8 KiB).
     #[inline]
     pub fn pin(&self) -> Pinned<'_, T> {
         Pinned::new(self)
