@@ -13,8 +13,10 @@ use crate::sync::{Ordering, planted};
 const LONG_LIMBO: u64 = 64;
 pub(super) const PARTIAL_BATCH: usize = 16;
 
-/// How often `reclaim` goes on after everything that was Dead at its beginning is back.
-const EXTRA_ROUNDS: u32 = 8;
+/// How often `reclaim` goes on after everything that was in limbo at its beginning is back. Dead
+/// slots that it found then and kept back, because limbo was long, follow in these rounds; so do
+/// those that others make Dead meanwhile, and must not keep it here for ever.
+const EXTRA_ROUNDS: u32 = 1000;
 
 /// How often `reclaim` looks again when nothing moves and waiting cannot help.
 const SHORT_PATIENCE: u32 = 3;
@@ -181,8 +183,6 @@ impl<T> Reclaim<'_, T> {
             } else if circulation.in_limbo() == 0 {
                 return;
             } else if circulation.ripened() >= goal {
-                // What was Dead when the call began is back. What other threads make Dead
-                // meanwhile could keep it here for ever.
                 extra_rounds += 1;
                 if extra_rounds > EXTRA_ROUNDS {
                     return;
