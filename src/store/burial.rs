@@ -1,6 +1,7 @@
 //! The way of a Dead slot back into circulation, and `reclaim`, which walks it to the end.
 
 use super::core::Core;
+use super::supply::SHORT_PATIENCE;
 use crate::free::{Claimed, Event, Magazine, Owned, Put};
 use crate::reclaim::Session;
 use crate::segment::Index;
@@ -17,9 +18,6 @@ pub(super) const PARTIAL_BATCH: usize = 16;
 /// slots that it found then and kept back, because limbo was long, follow in these rounds; so do
 /// those that others make Dead meanwhile, and must not keep it here for ever.
 const EXTRA_ROUNDS: u32 = 1000;
-
-/// How often `reclaim` looks again when nothing moves and waiting cannot help.
-const SHORT_PATIENCE: u32 = 3;
 
 impl<T> Core<T> {
     /// Buries a slot whose word this call has moved to Dead: counts it, gives its permit back and

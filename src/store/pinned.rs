@@ -56,14 +56,7 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
     /// One load with Acquire beside the payload's own line.
     #[inline]
     pub fn get(&self, h: Handle) -> Result<&T, LookupError> {
-        let slot = self.store.core().find(h)?;
-        let word = slot.word.read();
-        if !word.readable_as(h.generation().get()) {
-            return Err(super::core::Core::<T>::missing(h, word));
-        }
-        // SAFETY: an Acquire load saw the entity readable, under this pin, which lasts as long as
-        // the borrow (invariant 2, 4).
-        Ok(unsafe { slot.payload.get() })
+        self.get_with_state(h).map(|(payload, _)| payload)
     }
 
     /// The payload of an Active entity.
@@ -89,7 +82,8 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
         if !word.readable_as(h.generation().get()) {
             return Err(super::core::Core::<T>::missing(h, word));
         }
-        // SAFETY: as in `get` (invariant 2, 4).
+        // SAFETY: an Acquire load saw the entity readable, under this pin, which lasts as long as
+        // the borrow (invariant 2, 4).
         Ok((unsafe { slot.payload.get() }, word.state()))
     }
 

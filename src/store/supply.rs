@@ -27,7 +27,7 @@ const ADVANCES: u32 = 3;
 const CROWDED: u64 = 16_384;
 
 /// How often a call looks again when waiting has not helped the last time.
-const SHORT_PATIENCE: u32 = 3;
+pub(super) const SHORT_PATIENCE: u32 = 3;
 
 impl From<OutOfMemory> for SpawnFailure {
     fn from(refused: OutOfMemory) -> SpawnFailure {
