@@ -41,6 +41,16 @@ pub enum ConfigError {
         /// The largest capacity, no limit apart.
         max: usize,
     },
+    /// The capacity to grow to is below the capacity to begin with, or more than can be counted and
+    /// yet not `usize::MAX`; only [`Exhaustion::GrowToCap`] looks at it.
+    MaxCapacity {
+        /// The capacity to grow to that was asked for.
+        value: usize,
+        /// The capacity to begin with: the smallest that is allowed.
+        capacity: usize,
+        /// The largest, no limit apart.
+        max: usize,
+    },
     /// The policy is not supported here.
     UnsupportedPolicy {
         /// The policy that was asked for.
@@ -79,6 +89,13 @@ impl fmt::Display for ConfigError {
             }
             ConfigError::Capacity { value, max } => {
                 write!(f, "capacity is {value}, allowed are 1 to {max}, or usize::MAX for no limit")
+            }
+            ConfigError::MaxCapacity { value, capacity, max } => {
+                write!(
+                    f,
+                    "maxCapacity is {value}, allowed are {capacity} (the capacity) to {max}, or \
+                     usize::MAX for no limit",
+                )
             }
             ConfigError::UnsupportedPolicy { policy } => {
                 write!(f, "policy is {policy}, allowed is {} only", Exhaustion::Reject)
@@ -134,6 +151,15 @@ mod tests {
         assert_message(
             &ConfigError::Capacity { value: 0, max: 4_294_967_295 },
             "capacity is 0, allowed are 1 to 4294967295, or usize::MAX for no limit",
+        );
+    }
+
+    #[test]
+    fn config_max_capacity_message_names_the_value_the_capacity_and_the_range() {
+        assert_message(
+            &ConfigError::MaxCapacity { value: 3, capacity: 4, max: 4_294_967_295 },
+            "maxCapacity is 3, allowed are 4 (the capacity) to 4294967295, or usize::MAX for no \
+             limit",
         );
     }
 
