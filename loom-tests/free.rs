@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::model;
 use crate::free::{Circulation, Owned};
-use crate::segment::{Index, Table};
+use crate::segment::{Index, Sides, Table};
 
 /// A batch that holds one index.
 fn batch(circulation: &Circulation, index: u32) -> Owned {
@@ -89,7 +89,8 @@ unsafe impl Sync for Foreign {}
 
 impl Foreign {
     fn new() -> Foreign {
-        let (circulation, table) = (Circulation::new(1), Table::new());
+        let (circulation, table) =
+            (Circulation::new(1), Table::new(Sides { stamps: false, links: true }));
         circulation.ensure_shard(0).unwrap();
         table.ensure(0, 4).unwrap();
         Foreign { circulation, table }

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// Each fault that `planted` knows, and the model that catches it.
-const FAULTS: [(&str, &str); 16] = [
+const FAULTS: [(&str, &str); 17] = [
     ("untagged head", "free::box_given_back_at_once_has_one_owner"),
     ("push without a grace period", "reclaim::reader_against_kill_reap_and_respawn_reads_its_own"),
     (
@@ -27,6 +27,7 @@ const FAULTS: [(&str, &str); 16] = [
     ),
     ("permit whoever took it", "permits::two_takers_and_a_giver_never_have_two_alive"),
     ("one pass before a refusal", "permits::taker_gets_the_permit_that_moves"),
+    ("growth by a plain store", "permits::units_added_by_two_are_never_more_than_the_growth"),
     ("claim whoever has it", "magazine::claim_against_claim_gives_each_slot_once"),
     ("edge by a plain store", "word::kill_against_kill_has_one_winner"),
     ("hold by fetch-add", "word::hold_against_reap_keeps_the_entity_or_is_refused"),

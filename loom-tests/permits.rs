@@ -5,7 +5,7 @@ use loom::thread;
 use std::sync::Arc;
 
 use super::{model, model_bounded};
-use crate::store::Permits;
+use crate::store::{Ceiling, Permits};
 
 /// The permits, and a cell that only who has the one permit may write.
 struct One {
@@ -21,7 +21,10 @@ unsafe impl Sync for One {}
 #[test]
 fn two_takers_and_a_giver_never_have_two_alive() {
     model("permits_two_takers_and_a_giver", 50, || {
-        let one = Arc::new(One { permits: Permits::new(1, 2), alive: UnsafeCell::new(()) });
+        let one = Arc::new(One {
+            permits: Permits::new(Ceiling { capacity: 1, growth: 0 }, 2),
+            alive: UnsafeCell::new(()),
+        });
         assert!(one.permits.take(0));
         let spawners = [0, 1].map(|home| {
             let one = Arc::clone(&one);
@@ -45,7 +48,7 @@ fn two_takers_and_a_giver_never_have_two_alive() {
 #[test]
 fn taker_gets_the_permit_that_moves() {
     model("permits_moving", 10, || {
-        let permits = Arc::new(Permits::new(2, 2));
+        let permits = Arc::new(Permits::new(Ceiling { capacity: 2, growth: 0 }, 2));
         assert!(permits.take(0));
         let other = Arc::clone(&permits);
         let mover = thread::spawn(move || {
@@ -61,7 +64,7 @@ fn taker_gets_the_permit_that_moves() {
 #[test]
 fn taker_gets_the_permit_that_moves_back_and_forth() {
     model_bounded("permits_moving_back_and_forth", 4, 10, || {
-        let permits = Arc::new(Permits::new(2, 2));
+        let permits = Arc::new(Permits::new(Ceiling { capacity: 2, growth: 0 }, 2));
         assert!(permits.take(0));
         let other = Arc::clone(&permits);
         let mover = thread::spawn(move || {
@@ -74,5 +77,39 @@ fn taker_gets_the_permit_that_moves_back_and_forth() {
         });
         assert!(permits.take(0), "a permit was free all along");
         mover.join().unwrap();
+    });
+}
+
+/// Two units to add, three takers: each unit is added once, and the third is refused.
+#[test]
+fn units_added_by_two_are_never_more_than_the_growth() {
+    model("permits_growth", 20, || {
+        let permits = Arc::new(Permits::new(Ceiling { capacity: 1, growth: 2 }, 2));
+        assert!(permits.take(0));
+        let takers = [0, 1].map(|home| {
+            let permits = Arc::clone(&permits);
+            thread::spawn(move || permits.take(home))
+        });
+        let mine = permits.take(1);
+        let taken = takers.map(|taker| taker.join().unwrap());
+        let took = usize::from(mine) + taken.into_iter().filter(|&took| took).count();
+        assert_eq!((took, permits.out(), permits.in_force()), (2, 3, 3));
+    });
+}
+
+/// A unit comes back while another is added: there is one at every instant, so a taker gets one.
+#[test]
+fn taker_gets_the_unit_that_comes_back_or_the_one_to_add() {
+    model("permits_growth_or_return", 20, || {
+        let permits = Arc::new(Permits::new(Ceiling { capacity: 1, growth: 1 }, 2));
+        assert!(permits.take(0));
+        let other = Arc::clone(&permits);
+        let mover = thread::spawn(move || {
+            other.give(0);
+            assert!(other.take(1), "its own, or the one to add");
+        });
+        assert!(permits.take(0), "a unit was there all along");
+        mover.join().unwrap();
+        assert_eq!((permits.out(), permits.in_force()), (2, 2));
     });
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::grave::{Graveyard, Tomb};
 use super::model;
-use crate::segment::{Index, Table};
+use crate::segment::{Index, Sides, Table};
 
 struct Shared(Table<Tomb>);
 
@@ -33,7 +33,10 @@ fn spawn(table: &Table<Tomb>, index: u32, graveyard: &Graveyard) {
 /// The reader is the spawned thread: see "What loom does not see" in the README.
 fn forged_against_install(name: &str, index: u32) {
     model(name, 4, move || {
-        let (table, graveyard) = (Arc::new(Shared(Table::new())), Graveyard::default());
+        let (table, graveyard) = (
+            Arc::new(Shared(Table::new(Sides { stamps: false, links: true }))),
+            Graveyard::default(),
+        );
         let reader = Arc::clone(&table);
         let reader = thread::spawn(move || {
             assert!(look(&reader.0, index).is_none_or(|name| name == index));
@@ -57,7 +60,10 @@ fn forged_handle_against_a_new_directory_is_none_or_complete() {
 #[test]
 fn growers_at_the_same_time_share_one_segment() {
     model("two_growers", 20, || {
-        let (table, graveyard) = (Arc::new(Shared(Table::new())), Graveyard::default());
+        let (table, graveyard) = (
+            Arc::new(Shared(Table::new(Sides { stamps: false, links: true }))),
+            Graveyard::default(),
+        );
         let (other, stones) = (Arc::clone(&table), graveyard.clone());
         let there = thread::spawn(move || spawn(&other.0, 4, &stones));
         spawn(&table.0, 5, &graveyard);

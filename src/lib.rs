@@ -50,6 +50,7 @@ mod memory;
 mod reason;
 mod reclaim;
 mod segment;
+mod seniority;
 mod slot;
 mod state;
 mod stats;

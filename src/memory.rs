@@ -22,6 +22,15 @@ pub(crate) fn allocate_zeroed(layout: Layout) -> Result<NonNull<u8>, OutOfMemory
     checked(layout, |layout| unsafe { alloc_zeroed(layout) })
 }
 
+/// Room for `more` items in a vector.
+pub(crate) fn reserve<V>(items: &mut Vec<V>, more: usize) -> Result<(), OutOfMemory> {
+    let refused = OutOfMemory { bytes: more.saturating_mul(size_of::<V>()) };
+    if refusals::due() {
+        return Err(refused);
+    }
+    items.try_reserve_exact(more).map_err(|_| refused)
+}
+
 fn checked(
     layout: Layout,
     allocate: impl FnOnce(Layout) -> *mut u8,

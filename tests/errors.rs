@@ -343,16 +343,17 @@ fn an_error_finds_its_source() {
 }
 
 #[test]
-fn a_configuration_that_is_not_built_yet_is_refused_with_its_field_and_value() {
+fn a_refused_configuration_names_its_field_and_value() {
     let build = |limits| Store::<u8>::builder().limits(limits).build();
-    let refused: [ConfigError; 2] = [
-        build(Limits::overwrite_oldest(4)).expect_err("OverwriteOldest is not built yet"),
-        build(Limits::grow_to_cap(4, 8)).expect_err("GrowToCap is not built yet"),
-    ];
-    for (error, policy) in refused.iter().zip(["verwrite", "row"]) {
-        assert_reads_well(error, &["policy", policy]);
+    let refuse = |limits| build(limits).expect_err("limits that contradict themselves");
+    assert_reads_well(&refuse(Limits::reject(0)), &["capacity", "0"]);
+    assert_reads_well(&refuse(Limits::overwrite_oldest(0)), &["capacity", "0"]);
+    assert_reads_well(&refuse(Limits::grow_to_cap(8, 4)), &["maxCapacity", "4", "8"]);
+    let no_room = Store::<u8>::builder().limits(Limits::overwrite_oldest(4)).backlog(0).build();
+    assert_reads_well(&no_room.unwrap_err(), &["backlog", "0", "1", "overwriteOldest"]);
+    for policy in [Limits::reject(4), Limits::overwrite_oldest(4), Limits::grow_to_cap(4, 8)] {
+        assert_eq!(build(policy).unwrap().limits(), policy);
     }
-    assert_eq!(build(Limits::reject(4)).unwrap().limits().policy, Exhaustion::Reject);
     let taken = build(Limits::reject(4)).unwrap();
     let error = Store::<u8>::builder().scene(taken.scene()).build().err().unwrap();
     assert_reads_well(&error, &["scene", &taken.scene().to_string()]);
@@ -361,7 +362,7 @@ fn a_configuration_that_is_not_built_yet_is_refused_with_its_field_and_value() {
 #[test]
 fn a_refused_configuration_keeps_no_scene_id() {
     let scene = SceneId(705);
-    let refused = Store::<u8>::builder().scene(scene).limits(Limits::grow_to_cap(1, 2)).build();
+    let refused = Store::<u8>::builder().scene(scene).limits(Limits::grow_to_cap(2, 1)).build();
     assert!(refused.is_err());
     assert_eq!(Store::<u8>::builder().scene(scene).build().unwrap().scene(), scene);
 }

@@ -51,6 +51,15 @@ pub enum ConfigError {
         /// The largest, no limit apart.
         max: usize,
     },
+    /// The backlog is too small for the policy.
+    Backlog {
+        /// The backlog that was asked for.
+        value: usize,
+        /// The smallest backlog.
+        min: usize,
+        /// The policy that needs it.
+        policy: Exhaustion,
+    },
     /// The policy is not supported here.
     UnsupportedPolicy {
         /// The policy that was asked for.
@@ -96,6 +105,9 @@ impl fmt::Display for ConfigError {
                     "maxCapacity is {value}, allowed are {capacity} (the capacity) to {max}, or \
                      usize::MAX for no limit",
                 )
+            }
+            ConfigError::Backlog { value, min, policy } => {
+                write!(f, "backlog is {value}, allowed are {min} or more under {policy}")
             }
             ConfigError::UnsupportedPolicy { policy } => {
                 write!(f, "policy is {policy}, allowed is {} only", Exhaustion::Reject)
@@ -168,6 +180,14 @@ mod tests {
         assert_message(
             &ConfigError::UnsupportedPolicy { policy: Exhaustion::GrowToCap },
             "policy is growToCap, allowed is reject only",
+        );
+    }
+
+    #[test]
+    fn config_backlog_message_names_the_value_and_the_policy() {
+        assert_message(
+            &ConfigError::Backlog { value: 0, min: 1, policy: Exhaustion::OverwriteOldest },
+            "backlog is 0, allowed are 1 or more under overwriteOldest",
         );
     }
 

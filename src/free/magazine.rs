@@ -5,7 +5,7 @@
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-use super::batch::Owned;
+use super::batch::{BATCH_CAPACITY, Owned};
 use crate::segment::Index;
 use crate::sync::{AtomicBool, AtomicPtr, Counter, Ordering, UnsafeCell, planted};
 
@@ -19,6 +19,8 @@ pub(crate) enum Event {
     Revived,
     Reaped,
     Rejected,
+    /// An entity was ended to make room for another.
+    Overwritten,
     /// A Dead slot came back: its payload is gone.
     Renewed,
     /// A Dead slot is taken out of use: its generations are spent.
@@ -217,6 +219,17 @@ impl<'m> Claimed<'m> {
     #[inline]
     pub(crate) fn take(&self) -> Option<Index> {
         self.pockets(|pockets| pockets.take.as_mut().and_then(Owned::pop))
+    }
+
+    /// Gives an index back that was taken and not used; whether there was room for it.
+    pub(crate) fn untake(&self, index: Index) -> bool {
+        self.pockets(|pockets| match &mut pockets.take {
+            Some(take) if take.len() < BATCH_CAPACITY => {
+                take.push(index);
+                true
+            }
+            _ => false,
+        })
     }
 
     /// Gives a Dead slot's index back; the batch counts as full at `limit`.

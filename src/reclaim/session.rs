@@ -1,6 +1,6 @@
 //! A session: a pin of one thread on one store, and the thread's claim on a magazine.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use super::Domain;
 use super::local::{self, Entry};
 use crate::free::{Circulation, Claimed, Owned};
 use crate::memory::OutOfMemory;
-use crate::sync::{Arc, courtesy, step_aside};
+use crate::sync::{Arc, Counter, courtesy, step_aside};
 
 /// How often a session that made garbage steps aside at most before it goes on.
 const STEPS_ASIDE: u32 = 4;
@@ -111,6 +111,31 @@ impl Session {
         guard.flush();
     }
 
+    /// Drops what was unlinked, which runs no user code, after every session that could have seen it;
+    /// and counts it out.
+    pub(crate) fn defer_drop<V: Send + 'static>(
+        &self,
+        unlinked: Box<V>,
+        out: std::sync::Arc<Counter>,
+    ) {
+        let guard = self.guard.borrow();
+        let Some(guard) = guard.as_ref() else { unreachable!("nothing is deferred unpinned") };
+        guard.defer(move || {
+            drop(unlinked);
+            out.sub_shared(1);
+        });
+        guard.flush();
+    }
+
+    /// Begins an eviction, unless one is under way on this thread in this store: what it calls
+    /// back may spawn, and must not evict without end.
+    pub(crate) fn begin_eviction(&self) -> Option<Eviction<'_>> {
+        if self.entry.evicting.replace(true) {
+            return None;
+        }
+        Some(Eviction { evicting: &self.entry.evicting })
+    }
+
     /// Asks the collector to advance, and moves the pin along where that is allowed.
     pub(crate) fn advance(&self) {
         let mut guard = self.guard.borrow_mut();
@@ -174,6 +199,18 @@ impl Session {
         if let Some(guard) = self.guard.get_mut() {
             guard.repin();
         }
+    }
+}
+
+/// An eviction that is under way on this thread.
+#[derive(Debug)]
+pub(crate) struct Eviction<'e> {
+    evicting: &'e Cell<bool>,
+}
+
+impl Drop for Eviction<'_> {
+    fn drop(&mut self) {
+        self.evicting.set(false);
     }
 }
 

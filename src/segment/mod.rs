@@ -4,8 +4,10 @@
 //! eleven small segments for the first 2^16 slots. From there every segment has 2^16 slots, and
 //! directories of 2^10 pointers lead to them, made on first use.
 
+mod sides;
 mod table;
 
+pub(crate) use sides::Sides;
 pub(crate) use table::Table;
 
 /// The number of a slot: a handle's `seq`, once it was compared with [`MAX_SLOTS`].

@@ -3,10 +3,11 @@
 use std::alloc::{Layout, dealloc};
 use std::ptr;
 
-use super::{DIRECTORIES, DIRECTORY_BITS, FULL_BITS, Index, Place, SMALL, place, slots_of};
+use super::sides::{allocate_segment, free_segment, layout_made};
+use super::{DIRECTORIES, DIRECTORY_BITS, FULL_BITS, Index, Place, SMALL, Sides, place, slots_of};
 use crate::memory::{OutOfMemory, allocate_zeroed};
 use crate::slot::Slot;
-use crate::sync::{AtomicPtr, AtomicU32, Counter, Ordering};
+use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Counter, Ordering};
 
 /// Pointers to 2^10 full segments.
 struct Directory<T>([AtomicPtr<Slot<T>>; 1 << DIRECTORY_BITS]);
@@ -15,12 +16,14 @@ struct Directory<T>([AtomicPtr<Slot<T>>; 1 << DIRECTORY_BITS]);
 pub(crate) struct Table<T> {
     small: [AtomicPtr<Slot<T>>; SMALL],
     directories: [AtomicPtr<Directory<T>>; DIRECTORIES],
+    sides: Sides,
     bytes: Counter,
 }
 
 impl<T> Table<T> {
-    pub(crate) fn new() -> Table<T> {
+    pub(crate) fn new(sides: Sides) -> Table<T> {
         Table {
+            sides,
             small: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
             directories: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
             bytes: Counter::new(0),
@@ -77,25 +80,41 @@ impl<T> Table<T> {
 
     /// The link of a slot in the dead stack of a shard.
     pub(crate) fn link(&self, index: Index) -> &AtomicU32 {
+        debug_assert!(self.sides.links);
+        // SAFETY: the links lie behind the slots, one for each (invariant 11, 12).
+        unsafe { self.side(index, |slots| self.sides.links_offset::<T>(slots)) }
+    }
+
+    /// The stamp of a slot's entity: when it was activated.
+    pub(crate) fn stamp(&self, index: Index) -> &AtomicU64 {
+        debug_assert!(self.sides.stamps);
+        // SAFETY: the stamps lie behind the slots, one for each (invariant 11, 12).
+        unsafe { self.side(index, |slots| self.sides.stamps_offset::<T>(slots)) }
+    }
+
+    /// What lies behind the slots for the slot of an index that the caller received with Acquire.
+    ///
+    /// # Safety
+    /// * In a segment of so many slots there is an array of as many `V` at the offset.
+    unsafe fn side<V>(&self, index: Index, offset_of: impl FnOnce(usize) -> usize) -> &V {
         let here = place(index);
         let (first, offset) = match here {
             Place::Small { segment, offset } => (&self.small[segment], offset),
             Place::Full { directory, segment, offset } => {
                 let Some(directory) = self.directory(directory) else {
-                    unreachable!("a dead slot's segment exists")
+                    unreachable!("a slot that was given out has a segment")
                 };
                 (&directory.0[segment], offset)
             }
         };
-        // Relaxed: who has a Dead slot's index has received its segment with it.
+        // Relaxed: who has a slot's index, or has seen its entity, has received its segment.
         let first = first.load(Ordering::Relaxed);
-        // SAFETY: the links lie behind the slots in the same allocation, one for each (invariant
-        // 11).
-        let links = unsafe { first.byte_add(links_offset::<T>(slots_of(here))) };
+        // SAFETY: the caller vouches for the array, in the same allocation (invariant 11, 12).
+        let array = unsafe { first.byte_add(offset_of(slots_of(here))) };
         // SAFETY: as above, and the offset is below the number of slots (invariant 11, 12).
-        let link = unsafe { links.cast::<AtomicU32>().add(offset) };
-        // SAFETY: as above; links are shared and only changed as atomics (invariant 11).
-        unsafe { &*link }
+        let item = unsafe { array.cast::<V>().add(offset) };
+        // SAFETY: as above; what lies there is shared and only changed as an atomic (invariant 11).
+        unsafe { &*item }
     }
 
     /// Makes the segments of `first..end` where they are missing.
@@ -169,14 +188,14 @@ impl<T> Table<T> {
         if !at.load(Ordering::Relaxed).is_null() {
             return Ok(());
         }
-        let fresh = allocate_segment::<T>(slots)?;
+        let fresh = allocate_segment::<T>(slots, self.sides)?;
         // Release G1: publishes the zeroed words to `slot`, forged handles included.
         match at.compare_exchange(ptr::null_mut(), fresh, ord!(Release: G1), Ordering::Relaxed) {
             Ok(_) => {
-                self.bytes.add_shared(layout_made::<T>(slots).size() as u64);
+                self.bytes.add_shared(layout_made::<T>(slots, self.sides).size() as u64);
             }
             // SAFETY: this thread allocated it and nobody else has seen it (invariant 11).
-            Err(_) => unsafe { free_segment(fresh, slots) },
+            Err(_) => unsafe { free_segment(fresh, slots, self.sides) },
         }
         Ok(())
     }
@@ -189,7 +208,7 @@ impl<T> Drop for Table<T> {
             let first = small.load(Ordering::Relaxed);
             let slots = slots_of(Place::Small { segment: number, offset: 0 });
             // SAFETY: the table goes, so nobody refers to its segments (invariant 6).
-            unsafe { free_segment(first, slots) };
+            unsafe { free_segment(first, slots, self.sides) };
         }
         for directory in &self.directories {
             // Relaxed: see above.
@@ -200,7 +219,7 @@ impl<T> Drop for Table<T> {
                 // Relaxed: see above.
                 let first = segment.load(Ordering::Relaxed);
                 // SAFETY: the table goes, so nobody refers to its segments (invariant 6).
-                unsafe { free_segment(first, 1 << FULL_BITS) };
+                unsafe { free_segment(first, 1 << FULL_BITS, self.sides) };
             }
             // SAFETY: it was allocated with this layout, in `ensure_directory`; model builds drop
             // the atomics that they constructed there (invariant 11).
@@ -209,64 +228,4 @@ impl<T> Drop for Table<T> {
             unsafe { dealloc(directory.cast(), Layout::new::<Directory<T>>()) };
         }
     }
-}
-
-/// Slots, then their links. Refused where they are more than the address space.
-fn layout<T>(slots: usize) -> Result<Layout, OutOfMemory> {
-    let bytes = (size_of::<Slot<T>>().saturating_add(size_of::<AtomicU32>())).saturating_mul(slots);
-    Layout::from_size_align(bytes, align_of::<Slot<T>>()).map_err(|_| OutOfMemory { bytes })
-}
-
-/// The layout of a segment that exists.
-fn layout_made<T>(slots: usize) -> Layout {
-    match layout::<T>(slots) {
-        Ok(layout) => layout,
-        Err(_) => unreachable!("it was allocated with this layout"),
-    }
-}
-
-const fn links_offset<T>(slots: usize) -> usize {
-    const { assert!(align_of::<Slot<T>>() % align_of::<AtomicU32>() == 0) };
-    size_of::<Slot<T>>() * slots
-}
-
-/// A segment of slots that were never used: generation 0, None, which is what zeroes say.
-fn allocate_segment<T>(slots: usize) -> Result<*mut Slot<T>, OutOfMemory> {
-    let first = allocate_zeroed(layout::<T>(slots)?)?.cast::<Slot<T>>().as_ptr();
-    #[cfg(all(loom, test))]
-    for offset in 0..slots {
-        // SAFETY: the allocation has room for this many slots (invariant 12).
-        let slot = unsafe { first.add(offset) };
-        // SAFETY: the allocation is exclusive (invariant 11).
-        unsafe { slot.write(Slot::new()) };
-        // SAFETY: the links lie behind the slots (invariant 11).
-        let links = unsafe { first.byte_add(links_offset::<T>(slots)) }.cast::<AtomicU32>();
-        // SAFETY: the allocation has room for this many links (invariant 12).
-        let link = unsafe { links.add(offset) };
-        // SAFETY: the allocation is exclusive (invariant 11).
-        unsafe { link.write(AtomicU32::new(0)) };
-    }
-    Ok(first)
-}
-
-/// Frees a segment; null is none.
-///
-/// # Safety
-/// * It was allocated by [`allocate_segment`] with as many slots.
-/// * Nobody refers to it any more, and its payloads are gone.
-unsafe fn free_segment<T>(first: *mut Slot<T>, slots: usize) {
-    if first.is_null() {
-        return;
-    }
-    #[cfg(all(loom, test))]
-    for offset in 0..slots {
-        // SAFETY: the caller's duty: nobody refers to it, and it was constructed so (invariant 11).
-        unsafe { ptr::drop_in_place(first.add(offset)) };
-        // SAFETY: as above; the links lie behind the slots (invariant 11).
-        let links = unsafe { first.byte_add(links_offset::<T>(slots)) }.cast::<AtomicU32>();
-        // SAFETY: as above (invariant 11).
-        unsafe { ptr::drop_in_place(links.add(offset)) };
-    }
-    // SAFETY: the caller's duty: allocated with this layout (invariant 11).
-    unsafe { dealloc(first.cast(), layout_made::<T>(slots)) };
 }

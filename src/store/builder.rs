@@ -8,7 +8,7 @@ use crossbeam_utils::CachePadded;
 
 use super::Store;
 use super::core::{Core, OnDying};
-use super::permits::Permits;
+use super::permits::{Ceiling, Permits};
 use super::scenes;
 use super::stats::Window;
 use crate::error::ConfigError;
@@ -18,7 +18,8 @@ use crate::id::SceneId;
 use crate::limits::{Exhaustion, Limits};
 use crate::reason::EndReason;
 use crate::reclaim::Domain;
-use crate::segment::{MAX_SLOTS, Table};
+use crate::segment::{MAX_SLOTS, Sides, Table};
+use crate::seniority::Seniority;
 use crate::sync::{Arc, AtomicU64, Counter};
 
 /// Shards that a store may have at most.
@@ -90,15 +91,20 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
     }
 
     /// How many Dead slots may wait for readers, beyond the capacity; by default as many as the
-    /// capacity, and no limit without one.
+    /// capacity (the one to grow to), and no limit without one. At least 1 where the oldest is
+    /// overwritten: a spawn takes its slot before it ends anybody.
     pub fn backlog(self, dead: usize) -> Self {
         StoreBuilder { backlog: Some(dead), ..self }
     }
 
     /// Called by whoever wins Active → Dying, with the payload readable and the reason: Killed for
-    /// `kill`, `despawn` and batches, Cleared for `clear`. Not when the store is dropped.
+    /// `kill`, `despawn` and batches, Cleared for `clear`, Overwritten for an entity that was ended
+    /// to make room. Not when the store is dropped, and not for an entity that was overwritten while
+    /// it was Dying already.
     ///
-    /// It may call the store. A panic is contained and counted in
+    /// It may call the store; but a spawn in it that would have to overwrite another entity while
+    /// one is being overwritten on this thread is refused as exhausted, so that the callback cannot
+    /// go on without end. A panic is contained and counted in
     /// [`Stats::drop_panics`](crate::Stats::drop_panics).
     pub fn on_dying(self, f: impl Fn(Handle, &T, EndReason) + Send + Sync + 'static) -> Self {
         StoreBuilder { on_dying: Some(Box::new(f)), ..self }
@@ -109,22 +115,26 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
     /// # Errors
     /// A [`ConfigError`] that names the field, its value and what is allowed: a scene id that a
     /// live store has or whose generations are spent, a capacity of 0 or beyond what can be
-    /// counted, a policy that is not supported, a number of shards out of range.
+    /// counted, one to grow to that is below the one to begin with, a backlog too small for the
+    /// policy, a number of shards out of range.
     pub fn build(self) -> Result<Store<T>, ConfigError> {
         let shards = self.checked_shards()?;
-        let permits = self.checked_capacity()?.map(|capacity| Permits::new(capacity, shards));
+        let ceiling = self.checked_ceiling()?;
+        let backlog = self.checked_backlog()?;
         let lease = scenes::take(self.scene, self.last)?;
-        let default_backlog = self.limits.capacity;
+        let evicts = ceiling.is_some() && self.limits.policy == Exhaustion::OverwriteOldest;
         let core = Core {
-            table: Table::new(),
+            table: Table::new(Sides { stamps: evicts, links: true }),
             circulation: Arc::new(Circulation::new(shards)),
             domain: Domain::new(),
             scene: lease.scene,
             floor: lease.floor,
             last: self.last,
             limits: self.limits,
-            backlog: self.backlog.unwrap_or(default_backlog),
-            permits,
+            most: ceiling.map_or(usize::MAX, Ceiling::most),
+            backlog,
+            permits: ceiling.map(|ceiling| Permits::new(ceiling, shards)),
+            seniority: evicts.then(|| Seniority::new(self.limits.capacity)),
             on_dying: self.on_dying,
             fresh: CachePadded::new(AtomicU64::new(0)),
             retired: Counter::new(0),
@@ -149,18 +159,38 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
     }
 
     /// The capacity to enforce, if there is one.
-    fn checked_capacity(&self) -> Result<Option<u32>, ConfigError> {
-        if self.limits.policy != Exhaustion::Reject {
-            return Err(ConfigError::UnsupportedPolicy { policy: self.limits.policy });
-        }
-        let value = self.limits.capacity;
-        if value == usize::MAX {
+    fn checked_ceiling(&self) -> Result<Option<Ceiling>, ConfigError> {
+        let Limits { capacity, max_capacity, policy } = self.limits;
+        if capacity == usize::MAX {
             return Ok(None);
         }
         let max = usize::try_from(MAX_SLOTS).unwrap_or(usize::MAX - 1);
-        match u32::try_from(value) {
-            Ok(capacity) if value > 0 && value <= max => Ok(Some(capacity)),
-            _ => Err(ConfigError::Capacity { value, max }),
+        if capacity == 0 || capacity > max {
+            return Err(ConfigError::Capacity { value: capacity, max });
+        }
+        let most = match policy {
+            Exhaustion::Reject | Exhaustion::OverwriteOldest => capacity,
+            Exhaustion::GrowToCap if max_capacity == usize::MAX => max,
+            Exhaustion::GrowToCap if max_capacity < capacity || max_capacity > max => {
+                return Err(ConfigError::MaxCapacity { value: max_capacity, capacity, max });
+            }
+            Exhaustion::GrowToCap => max_capacity,
+        };
+        // Both are far below 2^32: `MAX_SLOTS` is.
+        Ok(Some(Ceiling { capacity: capacity as u32, growth: (most - capacity) as u32 }))
+    }
+
+    /// How many Dead slots may wait. A spawn that ends the oldest takes its slot before it does so,
+    /// and so needs one more than the capacity.
+    fn checked_backlog(&self) -> Result<usize, ConfigError> {
+        let policy = self.limits.policy;
+        match self.backlog {
+            Some(0) if policy == Exhaustion::OverwriteOldest => {
+                Err(ConfigError::Backlog { value: 0, min: 1, policy })
+            }
+            Some(backlog) => Ok(backlog),
+            None if policy == Exhaustion::GrowToCap => Ok(self.limits.max_capacity),
+            None => Ok(self.limits.capacity),
         }
     }
 }

@@ -32,6 +32,23 @@ impl<T> Core<T> {
         self.put_slot(session, index);
     }
 
+    /// `bury` for a slot whose permit goes straight to the caller.
+    pub(super) fn bury_evicted(&self, session: &Session, index: Index) {
+        pause_point!("evicted, not buried");
+        self.count(session, Event::Reaped);
+        self.count(session, Event::Overwritten);
+        self.put_slot(session, index);
+    }
+
+    /// Takes a slot back that was reserved and not used: into the magazine, or else through limbo,
+    /// never on a list (Rule L).
+    pub(super) fn put_back(&self, session: &Session, index: Index) {
+        let kept = self.magazine(session).is_some_and(|magazine| magazine.untake(index));
+        if !kept {
+            self.put_slot(session, index);
+        }
+    }
+
     /// `bury` for a thread without a session: the slot goes on the dead stack, with one
     /// compare-and-swap, without pin or allocation.
     pub(super) fn bury_foreign(&self, home: usize, index: Index, event: Event) {

@@ -16,6 +16,7 @@ use crate::limits::Limits;
 use crate::reason::EndReason;
 use crate::reclaim::{Domain, Session};
 use crate::segment::{Index, MAX_SLOTS, Table};
+use crate::seniority::Seniority;
 use crate::slot::{Slot, contained, in_destructor};
 use crate::state::State;
 use crate::sync::{Arc, AtomicU64, Counter, Ordering, planted};
@@ -35,8 +36,12 @@ pub(crate) struct Core<T> {
     /// A slot is retired after this generation.
     pub(super) last: NonZeroU32,
     pub(super) limits: Limits,
+    /// How many can ever be alive at once, grown units included; `usize::MAX` is no limit.
+    pub(super) most: usize,
     pub(super) backlog: usize,
     pub(super) permits: Option<Permits>,
+    /// Who is the oldest, in a store that ends the oldest.
+    pub(super) seniority: Option<Seniority>,
     pub(super) on_dying: Option<OnDying<T>>,
     /// The first index that was never given out.
     pub(super) fresh: CachePadded<AtomicU64>,
@@ -116,6 +121,7 @@ impl<T> Core<T> {
             Refusal::TooManyHolds => {
                 TransitionError::TooManyHolds { handle, limit: crate::word::MAX_HOLDS }
             }
+            Refusal::Held => unreachable!("only an eviction is refused so, and tells nobody"),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::reclaim::Session;
 use crate::segment::Index;
 use crate::slot::Slot;
 use crate::state::State;
-use crate::sync::{planted, thread_ordinal};
+use crate::sync::{Ordering, planted, thread_ordinal};
 use crate::word::{Reap, Refusal, SlotWord, Unhold};
 
 /// What a reap came to: done, or left to the last of this many holds.
@@ -64,7 +64,7 @@ impl<T> Core<T> {
         handle.generation().get()
     }
 
-    fn index(handle: Handle) -> Index {
+    pub(super) fn index(handle: Handle) -> Index {
         // Only for handles that `find` has let through.
         Index(handle.seq() as u32)
     }
@@ -138,6 +138,7 @@ impl<T> Core<T> {
         // SAFETY: the vacancy is owned, and its cell is empty (invariant 5).
         unsafe { slot.payload.write(value) };
         pause_point!("payload written, not published");
+        self.stamp(index);
         slot.word.publish(generation.get());
         self.count_spawn(session, true);
         Ok(self.handle(index, generation))
@@ -153,9 +154,33 @@ impl<T> Core<T> {
 
     pub(super) fn activate(&self, session: &Session, h: Handle) -> Result<(), TransitionError> {
         let slot = self.find(h)?;
-        slot.word.activate(Self::generation(h)).map_err(|found| Self::refused(h, found))?;
+        if self.seniority.is_some() {
+            self.activate_stamped(slot, h)?;
+        } else {
+            slot.word.activate(Self::generation(h)).map_err(|found| Self::refused(h, found))?;
+        }
         self.count(session, Event::Activated);
         Ok(())
+    }
+
+    /// Where the oldest is ended, a stamp must have one writer: so the caller takes the guard
+    /// before, and shows the entity as a guard does.
+    fn activate_stamped(&self, slot: &Slot<T>, h: Handle) -> Result<(), TransitionError> {
+        slot.word.claim_pending(Self::generation(h)).map_err(|found| Self::refused(h, found))?;
+        pause_point!("guard taken, not stamped");
+        self.stamp(Self::index(h));
+        slot.word.publish(Self::generation(h));
+        Ok(())
+    }
+
+    /// Stamps an entity that the caller is about to show, in a store that ends the oldest.
+    #[inline]
+    pub(super) fn stamp(&self, index: Index) {
+        if let Some(seniority) = &self.seniority {
+            // Relaxed: the caller has the entity to itself, and shows it with Release afterwards;
+            // a scan reads the stamp after it saw the entity, with Acquire.
+            self.table.stamp(index).store(seniority.stamp(), Ordering::Relaxed);
+        }
     }
 
     /// Cancels by handle: the winner owns the payload, which comes back for its destructor.
@@ -270,12 +295,18 @@ impl<T> Core<T> {
         if sealed.holds() > 0 {
             return Reaped::Deferred { holds: sealed.holds() };
         }
-        pause_point!("sealed, not finished");
-        match slot.word.advance(Self::generation(h), SlotWord::finish) {
-            Ok(_) => self.bury(session, Self::index(h), Event::Reaped),
-            Err((word, _)) => unreachable!("only the call that sealed {h} finishes it: {word:?}"),
-        }
+        Self::finish_sealed(slot, h);
+        self.bury(session, Self::index(h), Event::Reaped);
         Reaped::Done
+    }
+
+    /// Sealed Dying → Dead, by the call that sealed it: it owes the slot its burial.
+    #[inline]
+    pub(super) fn finish_sealed(slot: &Slot<T>, h: Handle) {
+        pause_point!("sealed, not finished");
+        if let Err((word, _)) = slot.word.advance(Self::generation(h), SlotWord::finish) {
+            unreachable!("only the call that sealed {h} finishes it: {word:?}");
+        }
     }
 
     pub(super) fn state(&self, h: Handle) -> Result<State, LookupError> {

@@ -7,6 +7,7 @@ mod batch;
 mod builder;
 mod burial;
 mod core;
+mod evict;
 mod hold;
 mod iter;
 mod lifecycle;
@@ -28,7 +29,7 @@ pub use pending::Pending;
 pub use pinned::Pinned;
 pub use weak::WeakStore;
 #[cfg(all(loom, test))]
-pub(crate) use {permits::Permits, scenes::forget_all as forget_scenes};
+pub(crate) use {permits::Ceiling, permits::Permits, scenes::forget_all as forget_scenes};
 
 use self::core::Core;
 use crate::error::{BatchError, HoldError, LookupError, SpawnError, SpawnFailure, TransitionError};

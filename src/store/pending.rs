@@ -5,6 +5,7 @@ use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 
 use super::Store;
+use super::core::Core;
 use super::lifecycle::Reserved;
 use crate::free::Event;
 use crate::handle::Handle;
@@ -79,8 +80,9 @@ impl<'s, T> Pending<'s, T> {
     /// One store with Release.
     pub fn activate(self) -> Handle {
         let this = ManuallyDrop::new(self);
-        this.slot.word.publish(this.handle.generation().get());
         let core = this.store.core();
+        core.stamp(Core::<T>::index(this.handle));
+        this.slot.word.publish(this.handle.generation().get());
         core.count(&Session::own(&core.domain), Event::Activated);
         this.handle
     }

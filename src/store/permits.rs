@@ -10,7 +10,7 @@
 
 use crossbeam_utils::CachePadded;
 
-use crate::sync::{AtomicU64, Ordering, planted};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, planted};
 
 const VERSION_SHIFT: u32 = 32;
 
@@ -22,48 +22,103 @@ const fn version(word: u64) -> u64 {
     word >> VERSION_SHIFT
 }
 
+/// How many may be alive: at first, and in the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ceiling {
+    pub(crate) capacity: u32,
+    /// Units that may be added, one by one, when all others are out.
+    pub(crate) growth: u32,
+}
+
+impl Ceiling {
+    /// How many may be alive in the end.
+    pub(crate) const fn most(self) -> usize {
+        self.capacity as usize + self.growth as usize
+    }
+}
+
 /// The free units of a capacity.
 #[derive(Debug)]
-pub(crate) struct Permits(Box<[CachePadded<AtomicU64>]>);
+pub(crate) struct Permits {
+    words: Box<[CachePadded<AtomicU64>]>,
+    ceiling: Ceiling,
+    /// Units added so far. It only rises.
+    grown: CachePadded<AtomicU32>,
+}
 
 impl Permits {
-    /// `capacity` permits over `shards` words, a power of two.
-    pub(crate) fn new(capacity: u32, shards: usize) -> Permits {
-        let shards = shards as u32;
-        Permits(
-            (0..shards)
-                .map(|shard| {
-                    let share = capacity / shards + u32::from(shard < capacity % shards);
-                    CachePadded::new(AtomicU64::new(u64::from(share)))
-                })
-                .collect(),
-        )
+    /// Permits over `shards` words, a power of two.
+    pub(crate) fn new(ceiling: Ceiling, shards: usize) -> Permits {
+        let (capacity, shards) = (ceiling.capacity, shards as u32);
+        let words = (0..shards)
+            .map(|shard| {
+                let share = capacity / shards + u32::from(shard < capacity % shards);
+                CachePadded::new(AtomicU64::new(u64::from(share)))
+            })
+            .collect();
+        Permits { words, ceiling, grown: CachePadded::new(AtomicU32::new(0)) }
     }
 
     /// Memory of the words.
     pub(crate) fn bytes(&self) -> usize {
-        size_of_val(&*self.0)
+        size_of_val(&*self.words)
+    }
+
+    /// Units added so far.
+    pub(crate) fn grown(&self) -> u32 {
+        // Relaxed: it only rises, so what is read was true at some moment, and "spent" stays true.
+        self.grown.load(Ordering::Relaxed)
+    }
+
+    /// Units that there are, added ones included.
+    pub(crate) fn in_force(&self) -> usize {
+        self.ceiling.capacity as usize + self.grown() as usize
+    }
+
+    /// How many are out: never more than there are.
+    pub(crate) fn out(&self) -> usize {
+        self.in_force().saturating_sub(self.free())
     }
 
     /// How many are free: exact when quiet, and else off by those that change hands meanwhile.
-    pub(super) fn free(&self) -> usize {
+    fn free(&self) -> usize {
         // Relaxed: a statistic.
-        self.0.iter().map(|word| count(word.load(Ordering::Relaxed)) as usize).sum()
+        self.words.iter().map(|word| count(word.load(Ordering::Relaxed)) as usize).sum()
     }
 
-    /// Takes a permit, from the home shard outward; false if there was a moment without any.
+    /// Takes a permit, from the home shard outward, or adds one; false if there was a moment
+    /// without any and with nothing to add.
     #[inline]
     pub(crate) fn take(&self, home: usize) -> bool {
-        self.take_from(home & (self.0.len() - 1)).is_ok() || self.take_slow(home)
+        self.take_from(home & (self.words.len() - 1)).is_ok() || self.take_slow(home)
     }
 
     #[cold]
     fn take_slow(&self, home: usize) -> bool {
-        let mask = self.0.len() - 1;
+        loop {
+            // Before the passes: growth that is spent stays so, and the moment that they find is
+            // one without anything to add. Afterwards a unit could have come back between the
+            // passes and the last growth, and something would have been there all along.
+            let spent = self.grown() >= self.ceiling.growth;
+            if self.take_any(home) {
+                return true;
+            }
+            if spent {
+                return false;
+            }
+            if self.grow() {
+                return true;
+            }
+        }
+    }
+
+    /// Takes a permit of any word; false if there was a moment without any.
+    fn take_any(&self, home: usize) -> bool {
+        let mask = self.words.len() - 1;
         loop {
             let mut passes = [0u64; 2];
             for pass in &mut passes {
-                for step in 0..self.0.len() {
+                for step in 0..self.words.len() {
                     match self.take_from((home + step) & mask) {
                         Ok(()) => return true,
                         Err(version) => *pass = pass.wrapping_add(version),
@@ -80,6 +135,19 @@ impl Permits {
         }
     }
 
+    /// Adds a unit, which is the caller's; false if all are added.
+    fn grow(&self) -> bool {
+        let growth = self.ceiling.growth;
+        if planted("growth by a plain store") && self.grown() < growth {
+            self.grown.store(self.grown() + 1, Ordering::Relaxed);
+            return true;
+        }
+        let one_more = |grown| (grown < growth).then_some(grown + 1);
+        // Relaxed: the read-modify-write gives each unit to one caller; a new one had no entity
+        // whose end would have to be received.
+        self.grown.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
+    }
+
     /// Takes a permit of one word, or answers the version under which it had none: one reading
     /// says both, because a count and a version from two readings need not belong together.
     #[inline]
@@ -87,12 +155,12 @@ impl Permits {
         // Acquire C1, C2: the entity that gave a unit back has ended before the next one begins;
         // and whoever took the last unit here may have given one to another word before, which the
         // reading of that word must see.
-        let mut word = self.0[shard].load(ord!(Acquire: C1, C2));
+        let mut word = self.words[shard].load(ord!(Acquire: C1, C2));
         while count(word) > 0 {
             // Release C2: whoever finds the word empty sees what this thread gave to other words
             // before. Nothing to receive: no two values of a word are equal, so the one that is
             // replaced is the one that was read. Acquire C1, C2 on failure: as above.
-            match self.0[shard].compare_exchange_weak(
+            match self.words[shard].compare_exchange_weak(
                 word,
                 word - 1,
                 ord!(Release: C2),
@@ -111,7 +179,7 @@ impl Permits {
     pub(crate) fn give(&self, home: usize) {
         let one = (1 << VERSION_SHIFT) + 1;
         // Release C1: the entity has ended; pairs with the Acquire C1 in `take_from`.
-        self.0[home & (self.0.len() - 1)].fetch_add(one, ord!(Release: C1));
+        self.words[home & (self.words.len() - 1)].fetch_add(one, ord!(Release: C1));
     }
 }
 
@@ -123,7 +191,7 @@ mod tests {
     fn permits_are_exactly_the_capacity_over_any_number_of_shards() {
         for shards in [1, 2, 4, 8] {
             for capacity in 0..20 {
-                let permits = Permits::new(capacity, shards);
+                let permits = Permits::new(Ceiling { capacity, growth: 0 }, shards);
                 for taken in 0..capacity {
                     assert!(permits.take(taken as usize), "{taken} of {capacity} over {shards}");
                 }
@@ -133,5 +201,18 @@ mod tests {
                 assert!(!permits.take(3));
             }
         }
+    }
+    #[test]
+    fn permits_grow_one_by_one_when_all_are_out() {
+        let permits = Permits::new(Ceiling { capacity: 2, growth: 3 }, 2);
+        for taken in 1..=5 {
+            assert!(permits.take(taken), "{taken} of 5");
+            assert_eq!((permits.out(), permits.in_force()), (taken, taken.max(2)));
+        }
+        assert!(!permits.take(0));
+        permits.give(0);
+        assert_eq!((permits.out(), permits.in_force()), (4, 5));
+        assert!(permits.take(1));
+        assert_eq!(permits.grown(), 3, "a unit that came back is taken before one is added");
     }
 }

@@ -4,6 +4,7 @@
 //! dear, the sums, is paid by whoever asks.
 
 use super::core::Core;
+use super::permits::Permits;
 use crate::free::{Event, Magazine};
 use crate::stats::Stats;
 
@@ -16,6 +17,11 @@ pub(super) struct Window {
 
 /// How often a gauge is looked at again for a moment without beginnings.
 const LOOKS: u32 = 3;
+
+/// Payloads given back since the store was made: what was overwritten was not.
+fn given_back(sums: &Stats) -> u64 {
+    (sums.cancelled + sums.reaped).saturating_sub(sums.overwritten)
+}
 
 impl<T> Core<T> {
     /// The sum of one event. Complexity: one load a magazine.
@@ -43,8 +49,8 @@ impl<T> Core<T> {
     /// Totals since the store was made, and the gauges, one after the other.
     fn sums(&self) -> Stats {
         use Event::{
-            Activated, Cancelled, DropPanicked, HoldGiven, HoldTaken, Killed, Reaped, Rejected,
-            Renewed, Retired, Revived, Spawned,
+            Activated, Cancelled, DropPanicked, HoldGiven, HoldTaken, Killed, Overwritten, Reaped,
+            Rejected, Renewed, Retired, Revived, Spawned,
         };
         Stats {
             retired_slots: self.sum(Retired),
@@ -56,6 +62,8 @@ impl<T> Core<T> {
             revived: self.sum(Revived),
             reaped: self.sum(Reaped),
             rejected: self.sum(Rejected),
+            overwritten: self.sum(Overwritten),
+            grown: self.permits.as_ref().map_or(0, |permits| u64::from(permits.grown())),
             live: self.len(),
             pending: self.remaining(&[Spawned], &[Activated, Cancelled]),
             active: self.remaining(&[Activated, Revived], &[Killed]),
@@ -69,9 +77,14 @@ impl<T> Core<T> {
     /// Entities alive: with a capacity, the permits that are out, which are never more than it.
     pub(super) fn len(&self) -> usize {
         match &self.permits {
-            Some(permits) => self.limits.capacity.saturating_sub(permits.free()),
+            Some(permits) => permits.out(),
             None => self.counted_alive(),
         }
+    }
+
+    /// How many may be alive at once just now.
+    fn capacity(&self) -> usize {
+        self.permits.as_ref().map_or(usize::MAX, Permits::in_force)
     }
 
     /// Entities alive, from the tallies alone.
@@ -102,11 +115,13 @@ impl<T> Core<T> {
             reaped: now.reaped - base.reaped,
             rejected,
             acquired: spawned + rejected,
-            released: (now.cancelled + now.reaped) - (base.cancelled + base.reaped),
+            overwritten: now.overwritten - base.overwritten,
+            grown: now.grown - base.grown,
+            released: given_back(&now).saturating_sub(given_back(&base)),
             peak_live: window.peak,
             free: slots.saturating_sub(now.live + now.dead + now.retired_slots as usize),
             slots,
-            capacity: self.limits.capacity,
+            capacity: self.capacity(),
             bytes: self.bytes(),
             ..now
         }
@@ -139,6 +154,6 @@ impl<T> Core<T> {
 
     fn highest_peak(&self) -> usize {
         let peaks = self.circulation.magazines_from(0).map(|magazine| magazine.peak.highest());
-        (peaks.max().unwrap_or(0) as usize).min(self.limits.capacity)
+        (peaks.max().unwrap_or(0) as usize).min(self.capacity())
     }
 }

@@ -9,6 +9,7 @@ use std::num::NonZeroU32;
 
 use super::burial::PARTIAL_BATCH;
 use super::core::{Core, Vacancy};
+use super::permits::Permits;
 use crate::error::SpawnFailure;
 use crate::free::{BATCH_CAPACITY, Claimed, Event, Magazine, Owned};
 use crate::memory::OutOfMemory;
@@ -50,10 +51,32 @@ impl<T> Core<T> {
     fn try_reserve(&self, session: &Session) -> Result<Vacancy<'_, T>, SpawnFailure> {
         let Some(permits) = &self.permits else { return self.take_vacancy(session) };
         if !permits.take(session.home()) {
-            return Err(SpawnFailure::Exhausted { capacity: self.limits.capacity });
+            return self.reserve_full(session, permits);
         }
         pause_point!("permit taken, no slot yet");
         self.take_vacancy(session).inspect_err(|_| permits.give(session.home()))
+    }
+
+    /// A slot for one more entity where there is no permit: that of the oldest, if the policy says
+    /// so. The slot comes first, so that nobody is ended for a spawn that readers refuse.
+    #[cold]
+    fn reserve_full(
+        &self,
+        session: &Session,
+        permits: &Permits,
+    ) -> Result<Vacancy<'_, T>, SpawnFailure> {
+        let exhausted = SpawnFailure::Exhausted { capacity: permits.in_force() };
+        let Some(seniority) = &self.seniority else { return Err(exhausted) };
+        let vacancy = self.take_vacancy(session)?;
+        match self.evict(session, seniority) {
+            Ok(true) => return Ok(vacancy),
+            Ok(false) => self.put_back(session, vacancy.index),
+            Err(refused) => {
+                self.put_back(session, vacancy.index);
+                return Err(refused.into());
+            }
+        }
+        Err(exhausted)
     }
 
     /// A slot whose last payload is gone.
@@ -221,10 +244,7 @@ impl<T> Core<T> {
 
     /// Fresh slots, a batch at a time; `None` when the limits leave no room.
     fn grow(&self, session: &Session) -> Result<Option<Owned>, SpawnFailure> {
-        if self.limits.capacity == usize::MAX
-            && self.backlog < usize::MAX
-            && self.dead() > self.backlog
-        {
+        if self.most == usize::MAX && self.backlog < usize::MAX && self.dead() > self.backlog {
             return Ok(None);
         }
         self.circulation.ensure_shard(session.home())?;
@@ -262,7 +282,7 @@ impl<T> Core<T> {
 
     /// How many slots may still be made beside the `made` that there are.
     fn room(&self, made: u64) -> u64 {
-        let wanted = match self.limits.capacity {
+        let wanted = match self.most {
             usize::MAX => MAX_SLOTS,
             capacity => (capacity as u64).saturating_add(self.backlog as u64),
         };
@@ -272,7 +292,7 @@ impl<T> Core<T> {
     /// How many fresh slots to take at once: with limits few enough that many threads find some;
     /// without, 64 or a share of what there is.
     fn fresh_batch(&self, made: u64) -> u64 {
-        let wanted = match self.limits.capacity {
+        let wanted = match self.most {
             usize::MAX => (made / 8).max(64),
             capacity => (capacity / (8 * self.circulation.shard_count())).max(1) as u64,
         };
@@ -283,7 +303,7 @@ impl<T> Core<T> {
     /// slots.
     #[inline]
     pub(super) fn full_batch(&self) -> usize {
-        let wanted = match self.limits.capacity {
+        let wanted = match self.most {
             usize::MAX => (self.made() / 4).max(32),
             capacity => {
                 let slots = (capacity as u64).saturating_add(self.backlog as u64);

@@ -74,6 +74,14 @@ impl StateWord {
         self.change(generation, ord!(Release: P1), SlotWord::activate)
     }
 
+    /// Takes the guard of a Pending entity by handle: the caller owes it `publish`.
+    pub(crate) fn claim_pending(&self, generation: u32) -> Result<SlotWord, (SlotWord, Refusal)> {
+        // Acquire P2: receives the payload that another thread may have written before `detach`.
+        // The store in `publish` ends the release sequence that `detach` began, and so has to hand
+        // on what came with it.
+        self.change(generation, ord!(Acquire: P2), SlotWord::claim_pending)
+    }
+
     /// Pending → Dead by handle: the caller owns the payload.
     pub(crate) fn cancel(&self, generation: u32) -> Result<SlotWord, (SlotWord, Refusal)> {
         // Acquire P2: receives the payload that another thread may have written before `detach`.

@@ -9,6 +9,8 @@
 //! | `reap` | Dying → Dead at holds = 0, else it marks the request | once a reap was requested |
 //! | `seal` | Active → Dying with the reap requested | |
 //! | `finish` | sealed Dying → Dead | |
+//! | `evict` | Active → sealed Dying, Dying → Dead | while there are holds, once a reap was requested |
+//! | `claim_pending` | none: the guard of a Pending entity, to stamp it before it is shown | guarded |
 //! | `hold` | none: one more hold of Active or Dying | once a reap was requested |
 //! | `unhold` | the last one after a request: Dying → Dead | never |
 //!
@@ -37,6 +39,8 @@ pub(crate) enum Refusal {
     ReapRequested,
     /// The count of holds is at its limit.
     TooManyHolds,
+    /// Somebody holds the entity, and this operation does not wait for them.
+    Held,
 }
 
 pub(crate) type Step = Result<SlotWord, Refusal>;
@@ -113,6 +117,13 @@ impl SlotWord {
         Ok(self.in_state(ACTIVATE.to))
     }
 
+    /// Takes the guard of a Pending entity: the caller shows it as a `Pending` guard does.
+    #[inline]
+    pub(crate) fn claim_pending(self) -> Step {
+        self.activate()?;
+        Ok(self.with(GUARDED))
+    }
+
     /// Pending → Dead, by handle: the caller takes the payload out.
     #[inline]
     pub(crate) fn cancel(self) -> Step {
@@ -173,6 +184,19 @@ impl SlotWord {
         self.starts(REAP)?;
         debug_assert!(self.reap_requested() && self.holds() == 0, "only what is sealed: {self:?}");
         Ok(self.in_state(REAP.to).without(REAP_REQUESTED))
+    }
+
+    /// Ends an entity to make room: seals an Active one, reaps a Dying one, waits for nobody.
+    #[inline]
+    pub(crate) fn evict(self) -> Step {
+        if self.reap_requested() {
+            return Err(Refusal::ReapRequested);
+        }
+        let step = if self.state() == State::Active { self.seal() } else { self.reap() }?;
+        if self.holds() > 0 && !planted("eviction ignores holds") {
+            return Err(Refusal::Held);
+        }
+        Ok(step)
     }
 
     /// One more hold of an Active or Dying entity.
@@ -295,6 +319,32 @@ mod tests {
         assert_eq!((one.state(), first), (State::Dying, Unhold::Released));
         let (none, last) = one.unhold();
         assert_eq!((none, last), (word(State::Dead), Unhold::Buried));
+    }
+
+    #[test]
+    fn evict_seals_the_active_ends_the_dying_and_passes_over_the_held() {
+        let active = word(State::Active);
+        let sealed = active.evict().unwrap();
+        assert!(sealed.state() == State::Dying && sealed.reap_requested());
+        assert_eq!(sealed.evict(), Err(Refusal::ReapRequested));
+        assert_eq!(sealed.finish(), Ok(word(State::Dead)));
+        let dying = active.kill().unwrap();
+        assert_eq!(dying.evict(), Ok(word(State::Dead)));
+        assert_eq!(active.hold().unwrap().evict(), Err(Refusal::Held));
+        assert_eq!(dying.hold().unwrap().evict(), Err(Refusal::Held));
+        let asked = dying.hold().unwrap().reap().unwrap();
+        assert_eq!(asked.evict(), Err(Refusal::ReapRequested));
+        assert_eq!(word(State::Dead).evict(), Err(Refusal::Gone));
+        assert_eq!(word(State::None).evict(), Err(Refusal::Gone));
+        assert!(matches!(word(State::Pending).evict(), Err(Refusal::Illegal(_))));
+    }
+
+    #[test]
+    fn claim_of_a_pending_word_is_its_guard_and_has_one_winner() {
+        let claimed = SlotWord::detached(7).claim_pending().unwrap();
+        assert_eq!(claimed, SlotWord::reserved(7));
+        assert_eq!(claimed.claim_pending(), Err(Refusal::Guarded));
+        assert!(matches!(word(State::Active).claim_pending(), Err(Refusal::Illegal(_))));
     }
 
     #[test]

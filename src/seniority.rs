@@ -1,0 +1,259 @@
+//! Who is the oldest: for the policy that ends the oldest to make room.
+//!
+//! A queue of activations would grow without bound under churn, and would lose an entity that was
+//! passed over because it was held. So nothing is queued: every activation takes a *stamp* from a
+//! counter, and when room is needed a scan collects the k oldest into a list, which serves many
+//! evictions. Each eviction walks the list from a cursor that passes only what has ended, so what
+//! is held now is looked at again the next time. When nothing on the list can be ended, a new scan
+//! looks for more.
+//!
+//! **The promise.** E is never ended while F, whose activation returned before E's began, can be
+//! ended throughout the call. Why it holds:
+//!
+//! * F's stamp is smaller than E's: it was taken before.
+//! * A scan lists only stamps below its *horizon*, the counter as it stood before the scan. So if E
+//!   is listed, E's activation had begun by then, F was visible, and the scan saw F.
+//! * The list has the oldest of what the scan saw. So F is listed before E, and every eviction that
+//!   comes to E has tried F before.
+//!
+//! What a list takes is bounded by the capacity, whatever the churn, and so is the number of lists:
+//! where readers hold back those that were replaced, a call keeps its list to itself.
+
+use std::ptr;
+
+use crossbeam_utils::CachePadded;
+
+use crate::memory::{OutOfMemory, reserve};
+use crate::reclaim::Session;
+use crate::segment::Index;
+use crate::sync::{AtomicPtr, AtomicU64, Counter, Ordering, UnsafeCell, planted};
+
+/// How many of the oldest a scan collects at least.
+const FEWEST: usize = if cfg!(all(loom, test)) { 1 } else { 64 };
+
+/// Lists that were replaced and that readers may still hold back, at most.
+const REPLACED: u64 = 4;
+
+/// A life, and when it began to be seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Elder {
+    pub(crate) stamp: u64,
+    pub(crate) index: Index,
+    pub(crate) generation: u32,
+}
+
+/// What became of the attempt to end one.
+#[derive(Debug)]
+pub(crate) enum Attempt<W> {
+    /// It is the caller's to finish.
+    Won(W),
+    /// It is in use just now: others may end it later.
+    InUse,
+    /// It has ended, or is about to: nobody has to look at it again.
+    Ended,
+}
+
+/// The k oldest as one scan saw them, the oldest first.
+#[derive(Debug)]
+struct Elders {
+    /// Never written after it is shared; a cell only so that the models watch how it is shared.
+    oldest: UnsafeCell<Vec<Elder>>,
+    /// How many of them, from the first on, have ended. It only rises.
+    ended: Counter,
+    /// Whether the scan saw more than it could list.
+    cut: bool,
+    /// Whether it saw one that can be ended and is too young to be listed.
+    younger: bool,
+}
+
+// SAFETY: the list is only read once it is shared (invariant 14).
+unsafe impl Sync for Elders {}
+
+impl Elders {
+    fn oldest(&self) -> &[Elder] {
+        // SAFETY: nobody writes it after it was made (invariant 14).
+        self.oldest.with(|oldest| unsafe { &*oldest })
+    }
+
+    /// Ends the oldest that can be ended; otherwise how many are in use.
+    fn walk<W>(&self, mut end: impl FnMut(Elder) -> Attempt<W>) -> Result<W, usize> {
+        let mut ended = self.ended.get() as usize;
+        let mut in_use = 0;
+        let oldest = self.oldest();
+        let outcome = (ended..oldest.len()).find_map(|at| match end(oldest[at]) {
+            Attempt::Won(won) => Some(won),
+            Attempt::InUse => {
+                in_use += 1;
+                None
+            }
+            Attempt::Ended => {
+                ended += usize::from(ended == at);
+                None
+            }
+        });
+        // A plain store: a cursor that goes back a little costs a look, no more.
+        self.ended.set(ended as u64);
+        outcome.ok_or(in_use)
+    }
+}
+
+/// What a scan offers what it finds to.
+#[derive(Debug)]
+pub(crate) struct Selection {
+    /// Stamps from here on were given out after the scan began.
+    horizon: u64,
+    /// How many to keep.
+    most: usize,
+    found: Vec<Elder>,
+    cut: bool,
+    younger: bool,
+}
+
+impl Selection {
+    /// Takes one in, if it is old enough and among the oldest so far.
+    #[inline]
+    pub(crate) fn offer(&mut self, elder: Elder, in_use: bool) {
+        if elder.stamp >= self.horizon && !planted("no horizon") {
+            self.younger |= !in_use;
+            return;
+        }
+        if self.found.len() == 2 * self.most {
+            self.halve();
+        }
+        self.found.push(elder);
+    }
+
+    /// Keeps the older half.
+    fn halve(&mut self) {
+        self.found.select_nth_unstable(self.most);
+        self.found.truncate(self.most);
+        self.cut = true;
+    }
+
+    fn finish(mut self) -> Elders {
+        if self.found.len() > self.most {
+            self.halve();
+        }
+        self.found.sort_unstable();
+        let Selection { found, cut, younger, .. } = self;
+        Elders { oldest: UnsafeCell::new(found), ended: Counter::new(0), cut, younger }
+    }
+}
+
+/// The stamps, and the list of the oldest that all evictions share.
+#[derive(Debug)]
+pub(crate) struct Seniority {
+    next: CachePadded<AtomicU64>,
+    listed: AtomicPtr<Elders>,
+    /// Lists that were replaced and are not dropped yet.
+    replaced: std::sync::Arc<Counter>,
+    /// No list is longer.
+    capacity: usize,
+}
+
+impl Seniority {
+    pub(crate) fn new(capacity: usize) -> Seniority {
+        Seniority {
+            next: CachePadded::new(AtomicU64::new(1)),
+            listed: AtomicPtr::new(ptr::null_mut()),
+            replaced: std::sync::Arc::new(Counter::new(0)),
+            capacity,
+        }
+    }
+
+    /// A stamp for an activation that begins now.
+    #[inline]
+    pub(crate) fn stamp(&self) -> u64 {
+        // Release S1: whoever has a horizon above this stamp sees what was activated before this
+        // activation began; pairs with the Acquire S1 in `horizon`. The stamps taken after it are
+        // read-modify-writes, so its release sequence goes on.
+        self.next.fetch_add(1, ord!(Release: S1))
+    }
+
+    fn horizon(&self) -> u64 {
+        // Acquire S1: receives every activation that returned before one with a smaller stamp
+        // began: the scan, which comes after, sees it.
+        self.next.load(ord!(Acquire: S1))
+    }
+
+    /// Ends the oldest that can be ended: `scan` offers every life to the selection, `end` tries to
+    /// end one. `None` if there was none that could be ended.
+    ///
+    /// Lock-free: a call scans again only when others have activated entities meanwhile, or with
+    /// twice the list, up to the capacity.
+    pub(crate) fn end_oldest<W>(
+        &self,
+        session: &Session,
+        scan: impl Fn(&mut Selection),
+        mut end: impl FnMut(Elder) -> Attempt<W>,
+    ) -> Result<Option<W>, OutOfMemory> {
+        let mut most = (self.capacity / 4).max(FEWEST);
+        loop {
+            // Acquire E1: receives the list; pairs with the Release E1 in `replace`.
+            let listed = self.listed.load(ord!(Acquire: E1));
+            // SAFETY: the session's pin keeps a list that was seen under it (invariant 14).
+            if let Some(elders) = unsafe { listed.as_ref() } {
+                match elders.walk(&mut end) {
+                    Ok(won) => return Ok(Some(won)),
+                    Err(in_use) => most = most.max(2 * in_use),
+                }
+            }
+            let fresh = self.select(most.min(self.capacity), &scan)?;
+            let outcome = fresh.walk(&mut end);
+            let complete = !fresh.cut && !fresh.younger;
+            self.replace(session, listed, fresh);
+            match outcome {
+                Ok(won) => return Ok(Some(won)),
+                Err(_) if complete => return Ok(None),
+                Err(in_use) => most = most.max(2 * in_use),
+            }
+        }
+    }
+
+    fn select(
+        &self,
+        most: usize,
+        scan: impl Fn(&mut Selection),
+    ) -> Result<Box<Elders>, OutOfMemory> {
+        let mut found = Vec::new();
+        reserve(&mut found, 2 * most)?;
+        let horizon = self.horizon();
+        let mut selection = Selection { horizon, most, found, cut: false, younger: false };
+        scan(&mut selection);
+        Ok(Box::new(selection.finish()))
+    }
+
+    /// Shares a list in place of the one that was found, unless others have done so or readers
+    /// hold too many back.
+    fn replace(&self, session: &Session, listed: *mut Elders, fresh: Box<Elders>) {
+        if self.replaced.get() >= REPLACED {
+            return;
+        }
+        let fresh = Box::into_raw(fresh);
+        // Release E1: publishes the list. Relaxed on failure: the list is this call's own again.
+        match self.listed.compare_exchange(listed, fresh, ord!(Release: E1), Ordering::Relaxed) {
+            Ok(_) if listed.is_null() => {}
+            Ok(_) => {
+                self.replaced.add_shared(1);
+                let replaced = std::sync::Arc::clone(&self.replaced);
+                // SAFETY: `replace` made it, from a box, and took it out of everybody's reach just
+                // now; who has seen it before is pinned (invariant 14).
+                let list = unsafe { Box::from_raw(listed) };
+                session.defer_drop(list, replaced);
+            }
+            // SAFETY: made above, and nobody else has seen it (invariant 14).
+            Err(_) => drop(unsafe { Box::from_raw(fresh) }),
+        }
+    }
+}
+
+impl Drop for Seniority {
+    fn drop(&mut self) {
+        // Relaxed: the drop has the lists to itself, and comes after all that was shared.
+        let listed = self.listed.load(Ordering::Relaxed);
+        if !listed.is_null() {
+            // SAFETY: `replace` made it, from a box, and nobody can see it any more (invariant 14).
+            drop(unsafe { Box::from_raw(listed) });
+        }
+    }
+}
