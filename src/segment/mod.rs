@@ -30,41 +30,50 @@ pub(crate) const MAX_SLOTS: u64 = ((DIRECTORIES as u64) << (DIRECTORY_BITS + FUL
 
 const _: () = assert!(MAX_SLOTS <= u32::MAX as u64);
 
-/// Where a slot lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    Small { segment: usize, offset: usize },
-    Full { directory: usize, segment: usize, offset: usize },
+/// A segment, by its place in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Segment {
+    Small(usize),
+    Full { directory: usize, number: usize },
 }
 
-/// The place of a slot. Worked example: index 200 has its highest bit at 7, so it lies in small
-/// segment 7 - 5 = 2, which begins at 128, at offset 72. The bits below the first segment's size
-/// are set for the search, so that indices 0 to 63 count as having their highest bit at 5 and lie
-/// in segment 0, which begins at 32 with that bit cleared: at 0.
-#[inline(always)]
-const fn place(index: Index) -> Place {
-    let index = index.0;
-    if index >> FULL_BITS == 0 {
-        const BELOW_FIRST: u32 = (1 << FIRST_BITS) - 1;
-        let highest = (index | BELOW_FIRST).ilog2();
-        let begin = (1 << highest) & !BELOW_FIRST;
-        let segment = (highest + 1 - FIRST_BITS) as usize;
-        return Place::Small { segment, offset: (index - begin) as usize };
+impl Segment {
+    /// The segment of a slot. Worked example: index 200 has its highest bit at 7, so it lies in
+    /// small segment 7 - 5 = 2. The bits below the first segment's size are set for the search, so
+    /// that indices 0 to 63 count as having their highest bit at 5 and lie in segment 0.
+    #[inline(always)]
+    const fn of(index: Index) -> Segment {
+        let index = index.0;
+        if index >> FULL_BITS == 0 {
+            const BELOW_FIRST: u32 = (1 << FIRST_BITS) - 1;
+            let highest = (index | BELOW_FIRST).ilog2();
+            return Segment::Small((highest + 1 - FIRST_BITS) as usize);
+        }
+        let full = index >> FULL_BITS;
+        Segment::Full {
+            directory: (full >> DIRECTORY_BITS) as usize,
+            number: (full & ((1 << DIRECTORY_BITS) - 1)) as usize,
+        }
     }
-    let full = index >> FULL_BITS;
-    Place::Full {
-        directory: (full >> DIRECTORY_BITS) as usize,
-        segment: (full & ((1 << DIRECTORY_BITS) - 1)) as usize,
-        offset: (index & ((1 << FULL_BITS) - 1)) as usize,
-    }
-}
 
-/// Slots of a segment.
-const fn slots_of(place: Place) -> usize {
-    match place {
-        Place::Small { segment: 0, .. } => 1 << FIRST_BITS,
-        Place::Small { segment, .. } => 1 << (FIRST_BITS as usize + segment - 1),
-        Place::Full { .. } => 1 << FULL_BITS,
+    /// The index of its first slot.
+    const fn begin(self) -> usize {
+        match self {
+            Segment::Small(0) => 0,
+            Segment::Small(number) => 1 << (FIRST_BITS as usize + number - 1),
+            Segment::Full { directory, number } => {
+                ((directory << DIRECTORY_BITS) + number) << FULL_BITS
+            }
+        }
+    }
+
+    /// How many slots it has.
+    const fn slots(self) -> usize {
+        match self {
+            Segment::Small(0) => 1 << FIRST_BITS,
+            Segment::Small(number) => 1 << (FIRST_BITS as usize + number - 1),
+            Segment::Full { .. } => 1 << FULL_BITS,
+        }
     }
 }
 
@@ -73,32 +82,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn place_walks_every_segment_in_order_without_gaps() {
-        let mut expected = 0;
+    fn segments_follow_each_other_without_gaps() {
         let mut last = None;
+        let mut end = 0;
         for index in 0..(1u32 << 16) * 3 {
-            let here = place(Index(index));
-            let (segment, offset) = match here {
-                Place::Small { segment, offset } => ((0, segment), offset),
-                Place::Full { directory, segment, offset } => ((1 + directory, segment), offset),
-            };
-            if last != Some(segment) {
-                assert!(last.is_none_or(|before| before < segment), "segments come in order");
-                expected = 0;
-                last = Some(segment);
+            let here = Segment::of(Index(index));
+            if last != Some(here) {
+                assert!(last < Some(here), "segments come in order");
+                assert_eq!((here.begin(), index as usize), (end, end), "{here:?}");
+                end = here.begin() + here.slots();
+                last = Some(here);
             }
-            assert_eq!(offset, expected, "index {index}");
-            assert!(offset < slots_of(here), "index {index}");
-            expected += 1;
+            assert!((index as usize) < end, "index {index} lies in {here:?}");
         }
     }
 
     #[test]
-    fn place_of_the_last_index_is_within_the_last_directory() {
-        let Place::Full { directory, segment, offset } = place(Index((MAX_SLOTS - 1) as u32))
-        else {
-            panic!("the last index lies in a full segment");
-        };
-        assert_eq!((directory, segment, offset), (DIRECTORIES - 1, 1023, (1 << 16) - 2));
+    fn segment_of_the_last_index_is_the_last_of_the_last_directory() {
+        let last = Segment::of(Index((MAX_SLOTS - 1) as u32));
+        assert_eq!(last, Segment::Full { directory: DIRECTORIES - 1, number: 1023 });
+        assert_eq!(last.begin() + last.slots(), MAX_SLOTS as usize + 1);
     }
 }

@@ -64,15 +64,12 @@ pub(super) fn allocate_segment<T>(slots: usize, sides: Sides) -> Result<*mut Slo
     Ok(first)
 }
 
-/// Frees a segment; null is none.
+/// Frees a segment.
 ///
 /// # Safety
 /// * It was allocated by [`allocate_segment`] with as many slots and the same sides.
 /// * Nobody refers to it any more, and its payloads are gone.
 pub(super) unsafe fn free_segment<T>(first: *mut Slot<T>, slots: usize, sides: Sides) {
-    if first.is_null() {
-        return;
-    }
     #[cfg(all(loom, test))]
     // SAFETY: the caller's duty: nobody refers to it, and it was constructed so (invariant 11).
     unsafe {

@@ -4,16 +4,17 @@ use std::alloc::{Layout, dealloc};
 use std::ptr;
 
 use super::sides::{allocate_segment, free_segment, layout_made};
-use super::{DIRECTORIES, DIRECTORY_BITS, FULL_BITS, Index, Place, SMALL, Sides, place, slots_of};
+use super::{DIRECTORIES, DIRECTORY_BITS, Index, SMALL, Segment, Sides};
 use crate::memory::{OutOfMemory, allocate_zeroed};
 use crate::slot::Slot;
 use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Counter, Ordering};
 
-/// Pointers to 2^10 full segments.
+/// The origins of 2^10 full segments.
 struct Directory<T>([AtomicPtr<Slot<T>>; 1 << DIRECTORY_BITS]);
 
 /// Every segment of a store.
 pub(crate) struct Table<T> {
+    /// The origins of the small segments, see `origin`.
     small: [AtomicPtr<Slot<T>>; SMALL],
     directories: [AtomicPtr<Directory<T>>; DIRECTORIES],
     sides: Sides,
@@ -41,28 +42,30 @@ impl<T> Table<T> {
     /// Where the slot lies, if its segment exists.
     #[inline]
     fn address(&self, index: Index) -> Option<*const Slot<T>> {
-        let (segment, offset) = match place(index) {
-            Place::Small { segment, offset } => (self.small.get(segment)?, offset),
-            Place::Full { directory, segment, offset } => {
-                (self.directory(directory)?.0.get(segment)?, offset)
-            }
-        };
         // Acquire G1: receives the segment's zeroed words; pairs with the Release G1 in `install`.
-        let first = segment.load(ord!(Acquire: G1));
-        if first.is_null() {
+        let origin = self.origin(index)?.load(ord!(Acquire: G1));
+        if origin.is_null() {
             return None;
         }
-        // SAFETY: `place` keeps the offset below the slots of this segment: its test walks them
-        // all (invariant 11, 12).
-        Some(unsafe { first.add(offset) })
+        Some(origin.wrapping_add(index.0 as usize))
+    }
+
+    /// The origin of an index's segment: where slot 0 would lie if the segment reached back to it,
+    /// so that a slot is found from its index alone. Null while the segment does not exist.
+    #[inline]
+    fn origin(&self, index: Index) -> Option<&AtomicPtr<Slot<T>>> {
+        match Segment::of(index) {
+            Segment::Small(number) => self.small.get(number),
+            Segment::Full { directory, number } => self.directory(directory)?.0.get(number),
+        }
     }
 
     /// The slots from an index on, to the end of its segment or before `end`; how many there would
     /// be if the segment is not there.
     pub(crate) fn run(&self, from: u64, end: u64) -> Result<&[Slot<T>], u64> {
         let first = Index(from as u32);
-        let (Place::Small { offset, .. } | Place::Full { offset, .. }) = place(first);
-        let length = ((slots_of(place(first)) - offset) as u64).min(end - from);
+        let segment = Segment::of(first);
+        let length = ((segment.begin() + segment.slots()) as u64 - from).min(end - from);
         let slot = self.address(first).ok_or(length)?;
         // SAFETY: the slots of a segment lie in a row, and so many of them follow this one, itself
         // included; they are shared and only changed through their cells (invariant 11, 12).
@@ -97,20 +100,15 @@ impl<T> Table<T> {
     /// # Safety
     /// * In a segment of so many slots there is an array of as many `V` at the offset.
     unsafe fn side<V>(&self, index: Index, offset_of: impl FnOnce(usize) -> usize) -> &V {
-        let here = place(index);
-        let (first, offset) = match here {
-            Place::Small { segment, offset } => (&self.small[segment], offset),
-            Place::Full { directory, segment, offset } => {
-                let Some(directory) = self.directory(directory) else {
-                    unreachable!("a slot that was given out has a segment")
-                };
-                (&directory.0[segment], offset)
-            }
+        let segment = Segment::of(index);
+        let Some(origin) = self.origin(index) else {
+            unreachable!("a slot that was given out has a segment")
         };
         // Relaxed: who has a slot's index, or has seen its entity, has received its segment.
-        let first = first.load(Ordering::Relaxed);
+        let first = origin.load(Ordering::Relaxed).wrapping_add(segment.begin());
+        let offset = index.0 as usize - segment.begin();
         // SAFETY: the caller vouches for the array, in the same allocation (invariant 11, 12).
-        let array = unsafe { first.byte_add(offset_of(slots_of(here))) };
+        let array = unsafe { first.byte_add(offset_of(segment.slots())) };
         // SAFETY: as above, and the offset is below the number of slots (invariant 11, 12).
         let item = unsafe { array.cast::<V>().add(offset) };
         // SAFETY: as above; what lies there is shared and only changed as an atomic (invariant 11).
@@ -121,19 +119,15 @@ impl<T> Table<T> {
     pub(crate) fn ensure(&self, first: u64, end: u64) -> Result<(), OutOfMemory> {
         let mut index = first;
         while index < end {
-            let here = place(Index(index as u32));
-            let offset = match here {
-                Place::Small { segment, offset } => {
-                    self.install(&self.small[segment], slots_of(here))?;
-                    offset
-                }
-                Place::Full { directory, segment, offset } => {
+            let segment = Segment::of(Index(index as u32));
+            match segment {
+                Segment::Small(number) => self.install(&self.small[number], segment)?,
+                Segment::Full { directory, number } => {
                     let directory = self.ensure_directory(directory)?;
-                    self.install(&directory.0[segment], slots_of(here))?;
-                    offset
+                    self.install(&directory.0[number], segment)?;
                 }
-            };
-            index += (slots_of(here) - offset) as u64;
+            }
+            index = (segment.begin() + segment.slots()) as u64;
         }
         Ok(())
     }
@@ -183,43 +177,55 @@ impl<T> Table<T> {
         }
     }
 
-    fn install(&self, at: &AtomicPtr<Slot<T>>, slots: usize) -> Result<(), OutOfMemory> {
+    fn install(&self, at: &AtomicPtr<Slot<T>>, segment: Segment) -> Result<(), OutOfMemory> {
         // Relaxed: only whether there is one; whoever touches the slots loads it with Acquire.
         if !at.load(Ordering::Relaxed).is_null() {
             return Ok(());
         }
-        let fresh = allocate_segment::<T>(slots, self.sides)?;
+        let (begin, slots) = (segment.begin(), segment.slots());
+        let first = allocate_segment::<T>(slots, self.sides)?;
+        let origin = first.wrapping_sub(begin);
         // Release G1: publishes the zeroed words to `slot`, forged handles included.
-        match at.compare_exchange(ptr::null_mut(), fresh, ord!(Release: G1), Ordering::Relaxed) {
+        match at.compare_exchange(ptr::null_mut(), origin, ord!(Release: G1), Ordering::Relaxed) {
             Ok(_) => {
+                assert!(!origin.is_null(), "no segment lies so low that its origin is null");
                 self.bytes.add_shared(layout_made::<T>(slots, self.sides).size() as u64);
             }
             // SAFETY: this thread allocated it and nobody else has seen it (invariant 11).
-            Err(_) => unsafe { free_segment(fresh, slots, self.sides) },
+            Err(_) => unsafe { free_segment(first, slots, self.sides) },
         }
         Ok(())
+    }
+
+    /// Frees the segment of an origin, if there is one.
+    ///
+    /// # Safety
+    /// * The table goes, so nobody refers to its segments.
+    unsafe fn free(&self, origin: &AtomicPtr<Slot<T>>, segment: Segment) {
+        // Relaxed: the drop has the table to itself, and comes after all that was made.
+        let origin = origin.load(Ordering::Relaxed);
+        if !origin.is_null() {
+            let first = origin.wrapping_add(segment.begin());
+            // SAFETY: the caller's duty; `install` allocated it so (invariant 6, 11).
+            unsafe { free_segment(first, segment.slots(), self.sides) };
+        }
     }
 }
 
 impl<T> Drop for Table<T> {
     fn drop(&mut self) {
-        for (number, small) in self.small.iter().enumerate() {
-            // Relaxed: the drop has the table to itself, and comes after all that was made.
-            let first = small.load(Ordering::Relaxed);
-            let slots = slots_of(Place::Small { segment: number, offset: 0 });
-            // SAFETY: the table goes, so nobody refers to its segments (invariant 6).
-            unsafe { free_segment(first, slots, self.sides) };
+        for (number, origin) in self.small.iter().enumerate() {
+            // SAFETY: the table goes (invariant 6).
+            unsafe { self.free(origin, Segment::Small(number)) };
         }
-        for directory in &self.directories {
-            // Relaxed: see above.
-            let directory = directory.load(Ordering::Relaxed);
+        for (number, at) in self.directories.iter().enumerate() {
+            // Relaxed: the drop has the table to itself, and comes after all that was made.
+            let directory = at.load(Ordering::Relaxed);
             // SAFETY: a directory that exists stays until here (invariant 11).
             let Some(segments) = (unsafe { directory.as_ref() }) else { continue };
-            for segment in &segments.0 {
-                // Relaxed: see above.
-                let first = segment.load(Ordering::Relaxed);
-                // SAFETY: the table goes, so nobody refers to its segments (invariant 6).
-                unsafe { free_segment(first, 1 << FULL_BITS, self.sides) };
+            for (at, origin) in segments.0.iter().enumerate() {
+                // SAFETY: the table goes (invariant 6).
+                unsafe { self.free(origin, Segment::Full { directory: number, number: at }) };
             }
             // SAFETY: it was allocated with this layout, in `ensure_directory`; model builds drop
             // the atomics that they constructed there (invariant 11).

@@ -14,7 +14,7 @@ use super::stats::Window;
 use crate::error::ConfigError;
 use crate::free::Circulation;
 use crate::handle::Handle;
-use crate::id::SceneId;
+use crate::id::{EntityId, SceneId};
 use crate::limits::{Exhaustion, Limits};
 use crate::reason::EndReason;
 use crate::reclaim::Domain;
@@ -128,6 +128,7 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
             circulation: Arc::new(Circulation::new(shards)),
             domain: Domain::new(),
             scene: lease.scene,
+            first_id: u64::from(lease.scene.0) << EntityId::SEQ_BITS,
             floor: lease.floor,
             last: self.last,
             limits: self.limits,

@@ -31,6 +31,8 @@ pub(crate) struct Core<T> {
     pub(super) circulation: Arc<Circulation>,
     pub(super) domain: Domain,
     pub(super) scene: SceneId,
+    /// The id of slot 0, as bits.
+    pub(super) first_id: u64,
     /// Generations up to this one were issued by earlier stores under the same id.
     pub(super) floor: u32,
     /// A slot is retired after this generation.
@@ -74,23 +76,29 @@ impl<T> Core<T> {
     /// The handle of a slot's entity.
     #[inline]
     pub(super) fn handle(&self, index: Index, generation: NonZeroU32) -> Handle {
-        let Some(id) = EntityId::new(self.scene, u64::from(index.0)) else {
-            unreachable!("an index is far below 48 bits")
-        };
-        Handle::new(id, generation)
+        Handle::new(EntityId::from_bits(self.first_id + u64::from(index.0)), generation)
     }
 
     /// The slot that a handle speaks of, whatever bits it is made of.
     #[inline]
     pub(super) fn find(&self, handle: Handle) -> Result<&Slot<T>, LookupError> {
-        if handle.scene() != self.scene {
-            return Err(LookupError::SceneMismatch { handle, scene: self.scene });
+        // One comparison for scene and range, as a u64 before it is narrowed: a handle of another
+        // scene is as far off as one that was guessed, and must not alias.
+        let seq = handle.id().to_bits().wrapping_sub(self.first_id);
+        if seq >= MAX_SLOTS {
+            return Err(self.elsewhere(handle));
         }
-        // Compared as a u64 before it is narrowed: a guessed handle must not alias.
-        if handle.seq() >= MAX_SLOTS {
-            return Err(LookupError::NotFound { handle });
+        self.table.slot(Index(seq as u32)).ok_or(LookupError::NotFound { handle })
+    }
+
+    /// Why a handle speaks of no slot that this store could have.
+    #[cold]
+    fn elsewhere(&self, handle: Handle) -> LookupError {
+        if handle.scene() == self.scene {
+            LookupError::NotFound { handle }
+        } else {
+            LookupError::SceneMismatch { handle, scene: self.scene }
         }
-        self.table.slot(Index(handle.seq() as u32)).ok_or(LookupError::NotFound { handle })
     }
 
     /// Why a handle does not resolve to the word that was found.
