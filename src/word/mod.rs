@@ -116,6 +116,43 @@ impl StateWord {
         }
     }
 
+    /// Marks a lease as in use; false if it was revoked.
+    #[inline]
+    pub(crate) fn mark(&self, generation: u32) -> bool {
+        // Relaxed: the object was received with the lease, and this only keeps revokers out. What
+        // they need is in the Release of `publish`, whose release sequence goes on, and of `unmark`.
+        self.change(generation, Ordering::Relaxed, SlotWord::mark).is_ok()
+    }
+
+    /// Takes the mark away.
+    #[inline]
+    pub(crate) fn unmark(&self, generation: u32) {
+        // Release U1: publishes what the user wrote to whoever takes the object away (`revoke`).
+        // A store suffices: nobody but its lease changes a word that is in use (R1).
+        self.0.store(SlotWord::leased(generation), ord!(Release: U1));
+    }
+
+    /// Ends a lease, by the lease itself: the caller owns the object; false if it was revoked.
+    #[inline]
+    pub(crate) fn end_lease(&self, generation: u32) -> bool {
+        // Relaxed: the lease has the object, and the stack that it goes to publishes it.
+        self.change(generation, Ordering::Relaxed, SlotWord::end_lease).is_ok()
+    }
+
+    /// Takes the object from whatever lease has it, unless that is in use: the word as it is then.
+    pub(crate) fn revoke(&self) -> Option<SlotWord> {
+        let mut found = self.peek();
+        while let Ok(next) = found.revoke() {
+            // Acquire P1, U1: receives the object, as it was given out (`publish`) and as its user
+            // left it (`unmark`). Nothing to publish: the stack that it goes to does.
+            match self.exchange(found, next, ord!(Acquire: P1, U1)) {
+                Ok(()) => return Some(next),
+                Err(actual) => found = actual,
+            }
+        }
+        None
+    }
+
     /// One compare-and-swap, for the drop of a store, which decides from each word it finds.
     #[inline]
     pub(crate) fn close(&self, found: SlotWord, next: SlotWord) -> Result<(), SlotWord> {

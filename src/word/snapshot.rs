@@ -61,6 +61,12 @@ impl SlotWord {
         (self.0 ^ wanted) & ((u32::MAX as u64) << GENERATION_SHIFT | READABLE_MASK) == 0
     }
 
+    /// Whether a lease of this generation has the object, in use or not.
+    #[inline]
+    pub(crate) const fn leased_as(self, generation: u32) -> bool {
+        self.without(GUARDED).0 == SlotWord::new(generation, State::Active).0
+    }
+
     /// The same word in another state; marks and holds stay.
     #[inline]
     pub(super) const fn in_state(self, state: State) -> SlotWord {

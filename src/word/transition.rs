@@ -13,6 +13,9 @@
 //! | `claim_pending` | none: the guard of a Pending entity, to stamp it before it is shown | guarded |
 //! | `hold` | none: one more hold of Active or Dying | once a reap was requested |
 //! | `unhold` | the last one after a request: Dying → Dead | never |
+//! | `mark` | none: a lease of a pool is in use | never, by its lease |
+//! | `revoke` | Active → Dying with the reap requested | in use |
+//! | `end_lease` | Active → Dead, Dying passed through | never, by its lease |
 //!
 //! **Sealed** is Dying with the reap requested and no hold: only the call that sealed it finishes
 //! it, because every other operation on such a word is refused.
@@ -238,6 +241,44 @@ impl SlotWord {
         self.in_state(State::Dying).with(REAP_REQUESTED | CLOSED)
     }
 
+    /// Active → in use, by the lease that has the object. A mark that is there already was left by
+    /// this very lease.
+    #[inline]
+    pub(crate) fn mark(self) -> Step {
+        self.starts(KILL)?;
+        Ok(self.with(GUARDED))
+    }
+
+    /// Active → sealed, unless the lease is in use: the caller owns the object from here on.
+    #[inline]
+    pub(crate) fn revoke(self) -> Step {
+        let sealed = self.seal()?;
+        if self.guarded() && !planted("revoke of a lease in use") {
+            return Err(Refusal::Guarded);
+        }
+        Ok(sealed)
+    }
+
+    /// Active → Dead, in use or not, by the lease itself: nobody has a say in between, so Dying is
+    /// passed through.
+    #[inline]
+    pub(crate) fn end_lease(self) -> Step {
+        self.starts(KILL)?;
+        Ok(self.at_rest())
+    }
+
+    /// Active without a mark: leased, and not in use.
+    #[inline]
+    pub(crate) const fn leased(generation: u32) -> SlotWord {
+        SlotWord::new(generation, State::Active)
+    }
+
+    /// Dead with its payload in place, by the owner of the slot: an object of a pool at rest.
+    #[inline]
+    pub(crate) const fn at_rest(self) -> SlotWord {
+        SlotWord::new(self.generation(), REAP.to)
+    }
+
     /// Dead, with its payload taken out or about to be, by the owner of the slot.
     #[inline]
     pub(crate) const fn buried_empty(self) -> SlotWord {
@@ -275,11 +316,12 @@ mod tests {
     #[test]
     fn operation_on_each_state_follows_the_table() {
         type Operation = fn(SlotWord) -> Step;
-        let operations: [(&str, Operation, State, State); 6] = [
+        let operations: [(&str, Operation, State, State); 7] = [
             ("activate", SlotWord::activate, State::Pending, State::Active),
             ("cancel", SlotWord::cancel, State::Pending, State::Dead),
             ("kill", SlotWord::kill, State::Active, State::Dying),
             ("seal", SlotWord::seal, State::Active, State::Dying),
+            ("revoke", SlotWord::revoke, State::Active, State::Dying),
             ("revive", SlotWord::revive, State::Dying, State::Active),
             ("reap", SlotWord::reap, State::Dying, State::Dead),
         ];
@@ -298,6 +340,26 @@ mod tests {
                 assert_eq!(outcome, Err(expected), "{name} from {found}");
             }
         }
+    }
+
+    /// What a lease does to its own word starts from Active alone, marked or not.
+    #[test]
+    fn lease_operations_on_each_state_start_from_active_alone() {
+        let leased = SlotWord::leased(7);
+        let in_use = leased.mark().unwrap();
+        assert!(in_use.guarded() && in_use.state() == State::Active);
+        assert_eq!((in_use.mark(), in_use.revoke()), (Ok(in_use), Err(Refusal::Guarded)));
+        assert_eq!(leased.revoke(), leased.seal());
+        for word in [leased, in_use] {
+            assert_eq!(word.end_lease(), Ok(word.at_rest()));
+        }
+        assert_eq!((leased.at_rest().state(), leased.at_rest().emptied()), (State::Dead, false));
+        for found in State::ALL.into_iter().filter(|state| *state != State::Active) {
+            let word = word(found);
+            assert!(word.mark().is_err() && word.end_lease().is_err(), "from {found}");
+        }
+        let sealed = leased.revoke().unwrap();
+        assert!(sealed.mark().is_err() && sealed.end_lease().is_err() && sealed.revoke().is_err());
     }
 
     #[test]
