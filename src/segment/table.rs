@@ -6,23 +6,23 @@ use std::ptr;
 use super::sides::{allocate_segment, free_segment, layout_made};
 use super::{DIRECTORIES, DIRECTORY_BITS, Index, SMALL, Segment, Sides};
 use crate::memory::{OutOfMemory, allocate_zeroed};
-use crate::slot::Slot;
+use crate::slot::{Header, Slot};
 use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Counter, Ordering};
 
 /// The origins of 2^10 full segments.
-struct Directory<T>([AtomicPtr<Slot<T>>; 1 << DIRECTORY_BITS]);
+struct Directory<T, H>([AtomicPtr<Slot<T, H>>; 1 << DIRECTORY_BITS]);
 
 /// Every segment of a store.
-pub(crate) struct Table<T> {
+pub(crate) struct Table<T, H: Header = ()> {
     /// The origins of the small segments, see `origin`.
-    small: [AtomicPtr<Slot<T>>; SMALL],
-    directories: [AtomicPtr<Directory<T>>; DIRECTORIES],
+    small: [AtomicPtr<Slot<T, H>>; SMALL],
+    directories: [AtomicPtr<Directory<T, H>>; DIRECTORIES],
     sides: Sides,
     bytes: Counter,
 }
 
-impl<T> Table<T> {
-    pub(crate) fn new(sides: Sides) -> Table<T> {
+impl<T, H: Header> Table<T, H> {
+    pub(crate) fn new(sides: Sides) -> Table<T, H> {
         Table {
             sides,
             small: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
@@ -33,7 +33,7 @@ impl<T> Table<T> {
 
     /// The slot, if its segment exists. Total over every index: a guessed handle ends here.
     #[inline]
-    pub(crate) fn slot(&self, index: Index) -> Option<&Slot<T>> {
+    pub(crate) fn slot(&self, index: Index) -> Option<&Slot<T, H>> {
         // SAFETY: a segment that exists stays until the table is dropped; slots are shared and
         // only changed through their cells (invariant 11).
         self.address(index).map(|slot| unsafe { &*slot })
@@ -41,7 +41,7 @@ impl<T> Table<T> {
 
     /// Where the slot lies, if its segment exists.
     #[inline]
-    fn address(&self, index: Index) -> Option<*const Slot<T>> {
+    fn address(&self, index: Index) -> Option<*const Slot<T, H>> {
         // Acquire G1: receives the segment's zeroed words; pairs with the Release G1 in `install`.
         let origin = self.origin(index)?.load(ord!(Acquire: G1));
         if origin.is_null() {
@@ -53,7 +53,7 @@ impl<T> Table<T> {
     /// The origin of an index's segment: where slot 0 would lie if the segment reached back to it,
     /// so that a slot is found from its index alone. Null while the segment does not exist.
     #[inline]
-    fn origin(&self, index: Index) -> Option<&AtomicPtr<Slot<T>>> {
+    fn origin(&self, index: Index) -> Option<&AtomicPtr<Slot<T, H>>> {
         match Segment::of(index) {
             Segment::Small(number) => self.small.get(number),
             Segment::Full { directory, number } => self.directory(directory)?.0.get(number),
@@ -62,7 +62,7 @@ impl<T> Table<T> {
 
     /// The slots from an index on, to the end of its segment or before `end`; how many there would
     /// be if the segment is not there.
-    pub(crate) fn run(&self, from: u64, end: u64) -> Result<&[Slot<T>], u64> {
+    pub(crate) fn run(&self, from: u64, end: u64) -> Result<&[Slot<T, H>], u64> {
         let first = Index(from as u32);
         let segment = Segment::of(first);
         let length = ((segment.begin() + segment.slots()) as u64 - from).min(end - from);
@@ -74,7 +74,7 @@ impl<T> Table<T> {
 
     /// The slot of an index that came out of a box: its segment exists.
     #[inline]
-    pub(crate) fn known(&self, index: Index) -> &Slot<T> {
+    pub(crate) fn known(&self, index: Index) -> &Slot<T, H> {
         match self.slot(index) {
             Some(slot) => slot,
             None => unreachable!("fresh indices are given out after their segment exists"),
@@ -85,14 +85,14 @@ impl<T> Table<T> {
     pub(crate) fn link(&self, index: Index) -> &AtomicU32 {
         debug_assert!(self.sides.links);
         // SAFETY: the links lie behind the slots, one for each (invariant 11, 12).
-        unsafe { self.side(index, |slots| self.sides.links_offset::<T>(slots)) }
+        unsafe { self.side(index, |slots| self.sides.links_offset::<T, H>(slots)) }
     }
 
     /// The stamp of a slot's entity: when it was activated.
     pub(crate) fn stamp(&self, index: Index) -> &AtomicU64 {
         debug_assert!(self.sides.stamps);
         // SAFETY: the stamps lie behind the slots, one for each (invariant 11, 12).
-        unsafe { self.side(index, |slots| self.sides.stamps_offset::<T>(slots)) }
+        unsafe { self.side(index, |slots| self.sides.stamps_offset::<T, H>(slots)) }
     }
 
     /// What lies behind the slots for the slot of an index that the caller received with Acquire.
@@ -138,7 +138,7 @@ impl<T> Table<T> {
     }
 
     #[inline]
-    fn directory(&self, number: usize) -> Option<&Directory<T>> {
+    fn directory(&self, number: usize) -> Option<&Directory<T, H>> {
         // Acquire G2: receives the directory's null pointers; pairs with the Release G2 in
         // `ensure_directory`.
         let directory = self.directories.get(number)?.load(ord!(Acquire: G2));
@@ -146,12 +146,12 @@ impl<T> Table<T> {
         unsafe { directory.as_ref() }
     }
 
-    fn ensure_directory(&self, number: usize) -> Result<&Directory<T>, OutOfMemory> {
+    fn ensure_directory(&self, number: usize) -> Result<&Directory<T, H>, OutOfMemory> {
         if let Some(directory) = self.directory(number) {
             return Ok(directory);
         }
-        let layout = Layout::new::<Directory<T>>();
-        let fresh = allocate_zeroed(layout)?.cast::<Directory<T>>().as_ptr();
+        let layout = Layout::new::<Directory<T, H>>();
+        let fresh = allocate_zeroed(layout)?.cast::<Directory<T, H>>().as_ptr();
         #[cfg(all(loom, test))]
         // SAFETY: the allocation is exclusive and has the directory's layout (invariant 11).
         unsafe {
@@ -177,19 +177,19 @@ impl<T> Table<T> {
         }
     }
 
-    fn install(&self, at: &AtomicPtr<Slot<T>>, segment: Segment) -> Result<(), OutOfMemory> {
+    fn install(&self, at: &AtomicPtr<Slot<T, H>>, segment: Segment) -> Result<(), OutOfMemory> {
         // Relaxed: only whether there is one; whoever touches the slots loads it with Acquire.
         if !at.load(Ordering::Relaxed).is_null() {
             return Ok(());
         }
         let (begin, slots) = (segment.begin(), segment.slots());
-        let first = allocate_segment::<T>(slots, self.sides)?;
+        let first = allocate_segment::<T, H>(slots, self.sides)?;
         let origin = first.wrapping_sub(begin);
         // Release G1: publishes the zeroed words to `slot`, forged handles included.
         match at.compare_exchange(ptr::null_mut(), origin, ord!(Release: G1), Ordering::Relaxed) {
             Ok(_) => {
                 assert!(!origin.is_null(), "no segment lies so low that its origin is null");
-                self.bytes.add_shared(layout_made::<T>(slots, self.sides).size() as u64);
+                self.bytes.add_shared(layout_made::<T, H>(slots, self.sides).size() as u64);
             }
             // SAFETY: this thread allocated it and nobody else has seen it (invariant 11).
             Err(_) => unsafe { free_segment(first, slots, self.sides) },
@@ -201,7 +201,7 @@ impl<T> Table<T> {
     ///
     /// # Safety
     /// * The table goes, so nobody refers to its segments.
-    unsafe fn free(&self, origin: &AtomicPtr<Slot<T>>, segment: Segment) {
+    unsafe fn free(&self, origin: &AtomicPtr<Slot<T, H>>, segment: Segment) {
         // Relaxed: the drop has the table to itself, and comes after all that was made.
         let origin = origin.load(Ordering::Relaxed);
         if !origin.is_null() {
@@ -212,7 +212,7 @@ impl<T> Table<T> {
     }
 }
 
-impl<T> Drop for Table<T> {
+impl<T, H: Header> Drop for Table<T, H> {
     fn drop(&mut self) {
         for (number, origin) in self.small.iter().enumerate() {
             // SAFETY: the table goes (invariant 6).
@@ -231,7 +231,7 @@ impl<T> Drop for Table<T> {
             // the atomics that they constructed there (invariant 11).
             unsafe { ptr::drop_in_place(directory) };
             // SAFETY: as above, and nobody refers to it any more (invariant 11).
-            unsafe { dealloc(directory.cast(), Layout::new::<Directory<T>>()) };
+            unsafe { dealloc(directory.cast(), Layout::new::<Directory<T, H>>()) };
         }
     }
 }

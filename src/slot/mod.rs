@@ -17,18 +17,28 @@ pub(crate) use payload::{PayloadCell, contained, in_destructor};
 
 use crate::word::StateWord;
 
+/// What a slot has beside its word: a store's nothing, a pool's a place in its stack.
+///
+/// # Safety
+/// * All zeroes is a value, the same as the default. (Model builds construct it.)
+pub(crate) unsafe trait Header: Default {}
+
+// SAFETY: nothing at all is all zeroes (invariant 12).
+unsafe impl Header for () {}
+
 /// One slot. All zeroes is a slot that was never used.
 #[repr(C)]
 #[derive(Debug)]
-pub(crate) struct Slot<T> {
+pub(crate) struct Slot<T, H = ()> {
     pub(crate) word: StateWord,
+    pub(crate) header: H,
     pub(crate) payload: PayloadCell<T>,
 }
 
-impl<T> Slot<T> {
+impl<T, H: Header> Slot<T, H> {
     /// Model builds construct their slots: loom's atomics are not plain memory.
     #[cfg(all(loom, test))]
-    pub(crate) fn new() -> Slot<T> {
-        Slot { word: StateWord::new(), payload: PayloadCell::new() }
+    pub(crate) fn new() -> Slot<T, H> {
+        Slot { word: StateWord::new(), header: H::default(), payload: PayloadCell::new() }
     }
 }
