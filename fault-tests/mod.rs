@@ -4,6 +4,7 @@
 
 mod memory;
 mod panics;
+mod pool;
 mod stopped;
 
 use std::sync::Arc;

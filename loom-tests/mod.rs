@@ -9,6 +9,7 @@ mod handles;
 mod magazine;
 mod must_fail;
 mod permits;
+mod pool;
 mod reclaim;
 mod segment;
 mod slot;

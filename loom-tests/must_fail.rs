@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// Each fault that `planted` knows, and the model that catches it.
-const FAULTS: [(&str, &str); 17] = [
+const FAULTS: [(&str, &str); 20] = [
     ("untagged head", "free::box_given_back_at_once_has_one_owner"),
     ("push without a grace period", "reclaim::reader_against_kill_reap_and_respawn_reads_its_own"),
     (
@@ -36,10 +36,16 @@ const FAULTS: [(&str, &str); 17] = [
         "close ignores holds",
         "closing::last_store_dropped_against_the_last_hold_drops_the_payload_once",
     ),
+    ("one pass before a pool refuses", "pool::taker_gets_the_object_that_moves"),
+    ("revoke of a lease in use", "pool::use_against_reset_is_seen_or_passed_over"),
+    (
+        "push on a closed stack",
+        "pool::last_pool_dropped_against_the_last_lease_drops_the_object_once",
+    ),
 ];
 
 /// Each side of each tag, and a model that fails without it.
-const SIDES: [(&str, &str); 28] = [
+const SIDES: [(&str, &str); 34] = [
     ("P1.w", "word::publication_carries_the_payload"),
     ("P1.r", "word::publication_carries_the_payload"),
     ("P2.w", "word::entity_activated_by_another_thread_is_complete_for_a_third"),
@@ -68,6 +74,12 @@ const SIDES: [(&str, &str); 28] = [
     ("C2.r", "permits::taker_gets_the_permit_that_moves"),
     ("K1.w", "closing::gate_is_closed_once_after_everybody_has_left"),
     ("K1.r", "closing::gate_is_closed_once_after_everybody_has_left"),
+    ("E1.w", "pool::taker_gets_the_object_that_moves"),
+    ("E1.r", "pool::taker_gets_the_object_that_moves"),
+    ("U1.w", "pool::use_against_reset_is_seen_or_passed_over"),
+    ("U1.r", "pool::use_against_reset_is_seen_or_passed_over"),
+    ("K2.w", "pool::last_pool_dropped_against_two_leases_drops_each_object_once"),
+    ("K2.r", "pool::last_pool_dropped_against_two_leases_drops_each_object_once"),
 ];
 
 #[test]
@@ -77,7 +89,7 @@ fn planted_faults_are_caught() {
 }
 
 /// The models that cost next to nothing: each may be the one that misses an operation's ordering.
-const QUICK: [&str; 6] = ["closing", "free", "magazine", "permits", "segment", "word"];
+const QUICK: [&str; 7] = ["closing", "free", "magazine", "permits", "pool", "segment", "word"];
 
 #[test]
 #[ignore = "runs the other models, by `.ci/models weaken`"]

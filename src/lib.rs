@@ -47,6 +47,7 @@ mod handle;
 mod id;
 mod limits;
 mod memory;
+pub mod pool;
 mod reason;
 mod reclaim;
 mod recycle;

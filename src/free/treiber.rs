@@ -15,6 +15,9 @@ pub(crate) struct TaggedHead(AtomicU64);
 
 const NUMBER_BITS: u32 = 32;
 
+/// The link of a stack that is closed for ever.
+const CLOSED: u32 = u32::MAX;
+
 const fn pack(tag: u32, link: u32) -> u64 {
     ((tag as u64) << NUMBER_BITS) | link as u64
 }
@@ -44,21 +47,40 @@ impl TaggedHead {
         link(self.0.load(Ordering::Relaxed)) == 0
     }
 
-    /// Pushes a number that the caller owns, below 2^32 - 1. `set_next` stores the link that it is
-    /// given with the number's thing; Relaxed suffices.
-    pub(crate) fn push(&self, number: u32, set_next: impl Fn(u32)) {
+    /// The link to what lay on top a moment ago: a hint.
+    pub(crate) fn top(&self) -> u32 {
+        // Relaxed: a hint.
+        link(self.0.load(Ordering::Relaxed))
+    }
+
+    /// Pushes a number that the caller owns, below 2^32 - 2; false if the stack is closed, and the
+    /// caller owns it still. `set_next` stores the link that it is given with the number's thing;
+    /// Relaxed suffices.
+    #[inline]
+    #[must_use]
+    pub(crate) fn push(&self, number: u32, set_next: impl Fn(u32)) -> bool {
         // Relaxed: the head is only compared and linked to.
         let mut head = self.0.load(Ordering::Relaxed);
         loop {
+            if link(head) == CLOSED && !planted("push on a closed stack") {
+                return false;
+            }
             set_next(link(head));
             let new = pack(next_tag(head), number + 1);
             // Release B1: publishes what the number's thing holds, and its link; pairs with the
             // Acquire B1 in `pop`. Relaxed on failure: the head is compared again.
             match self.0.compare_exchange_weak(head, new, ord!(Release: B1), Ordering::Relaxed) {
-                Ok(_) => return,
+                Ok(_) => return true,
                 Err(actual) => head = actual,
             }
         }
+    }
+
+    /// Takes everything that lies there and closes the stack for ever: the link of the top, 0 for
+    /// none, and the caller owns all that it leads to.
+    pub(crate) fn close(&self) -> u32 {
+        // Acquire B1: receives what the things hold, and their links.
+        link(self.0.swap(pack(0, CLOSED), ord!(Acquire: B1)))
     }
 
     /// Pops a number, which the caller owns from here; the head's tag when there is none: under an
@@ -66,16 +88,21 @@ impl TaggedHead {
     ///
     /// `next_of` answers the link that was stored with a number; Relaxed suffices. It may be asked
     /// about a number that another thread has popped meanwhile, and that answer is thrown away.
+    #[inline]
     pub(crate) fn pop(&self, next_of: impl Fn(u32) -> u32) -> Result<u32, u32> {
-        // Acquire B1: receives the link of what is on top, to read it below.
-        let mut head = self.0.load(ord!(Acquire: B1));
+        // Acquire B1, E1: receives the thing that is on top and its link; the pops since its push
+        // are read-modify-writes, so the push's release sequence goes on. And whoever finds nothing
+        // receives what the taker of the last thing had pushed elsewhere before.
+        let mut head = self.0.load(ord!(Acquire: B1, E1));
         loop {
+            debug_assert!(link(head) != CLOSED, "nobody pops any more when a stack is closed");
             let Some(number) = link(head).checked_sub(1) else { return Err(tag(head)) };
             let new = pack(next_tag(head), next_of(number));
-            // Acquire B1: receives what the thing holds; pairs with the Release B1 in `push`. The
-            // pops in between are read-modify-writes, so the push's release sequence goes on. On
-            // failure too: the next round reads the link behind the head that was found.
-            match self.0.compare_exchange_weak(head, new, ord!(Acquire: B1), ord!(Acquire: B1)) {
+            // Release E1: whoever finds nothing here sees what this thread had pushed elsewhere
+            // before. Nothing to receive: no two values of the head are equal, so the one that is
+            // replaced is the one that was read. Acquire B1, E1 on failure: as above.
+            match self.0.compare_exchange_weak(head, new, ord!(Release: E1), ord!(Acquire: B1, E1))
+            {
                 Ok(_) => return Ok(number),
                 Err(actual) => head = actual,
             }
@@ -101,7 +128,8 @@ impl TaggedStack {
     /// Pushes a batch.
     pub(crate) fn push(&self, batch: Owned) {
         let batch = batch.batch();
-        self.0.push(batch.number(), |link| batch.set_next(link));
+        let open = self.0.push(batch.number(), |link| batch.set_next(link));
+        debug_assert!(open, "a stack of batches is never closed");
     }
 
     /// Pops a batch.

@@ -12,7 +12,7 @@ pub(crate) struct Gate(AtomicUsize);
 
 impl Gate {
     /// With one reference.
-    pub(super) fn new() -> Gate {
+    pub(crate) fn new() -> Gate {
         Gate(AtomicUsize::new(1))
     }
 

@@ -15,6 +15,12 @@ impl<T> PayloadCell<T> {
         PayloadCell(UnsafeCell::new(MaybeUninit::uninit()))
     }
 
+    /// Says that the memory of the cell goes: a model reports whoever still uses it.
+    #[cfg(all(loom, test))]
+    pub(crate) fn goes(&self) {
+        self.0.with_mut(|_| ());
+    }
+
     /// Writes a payload into an empty cell.
     ///
     /// # Safety
@@ -82,15 +88,21 @@ impl<T> std::fmt::Debug for PayloadCell<T> {
 }
 
 /// Runs user code; `None` if it panicked. A panic's own payload that panics on drop is leaked.
+#[inline]
 pub(crate) fn contained<R>(user: impl FnOnce() -> R) -> Option<R> {
     match catch_unwind(AssertUnwindSafe(user)) {
         Ok(value) => Some(value),
         Err(panic) => {
-            if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
-                std::mem::forget(second);
-            }
+            forget_panic(panic);
             None
         }
+    }
+}
+
+#[cold]
+fn forget_panic(panic: Box<dyn std::any::Any + Send>) {
+    if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+        std::mem::forget(second);
     }
 }
 
@@ -103,32 +115,38 @@ pub(crate) mod in_destructor {
 
     std::thread_local! {
         static DEPTH: Cell<u32> = const { Cell::new(0) };
+        /// Whether something may be in `LATER`, whose own look-up is dear: it has a destructor.
+        static WAITING: Cell<bool> = const { Cell::new(false) };
         /// Destructors that came up inside a destructor: the outermost one runs them at its end.
         static LATER: RefCell<Vec<Task>> = const { RefCell::new(Vec::new()) };
     }
 
+    #[inline]
     pub(crate) fn now() -> bool {
         DEPTH.with(|depth| depth.get() > 0)
     }
 
     /// Runs `destructor` with the mark set; whether it panicked. What drops the panic's own payload
     /// runs under the mark too.
+    #[inline]
     pub(crate) fn run(destructor: impl FnOnce()) -> bool {
-        DEPTH.with(|depth| depth.set(depth.get() + 1));
+        let outer = DEPTH.with(|depth| depth.replace(depth.get() + 1));
         let panicked = super::contained(destructor).is_none();
-        if DEPTH.with(Cell::get) == 1 {
+        if outer == 0 && WAITING.with(Cell::get) {
             run_waiting();
         }
-        DEPTH.with(|depth| depth.set(depth.get() - 1));
+        DEPTH.with(|depth| depth.set(outer));
         panicked
     }
 
     /// Runs what waits for the outermost destructor of this thread: at its end, and before the drop
     /// of a last `Store` inside it returns, which promises that its payloads are gone.
+    #[cold]
     pub(crate) fn run_waiting() {
         // The borrow ends before a task runs: it may add others.
         let next = || LATER.try_with(|later| later.borrow_mut().pop()).ok().flatten();
         std::iter::from_fn(next).for_each(|task| task());
+        WAITING.with(|waiting| waiting.set(false));
     }
 
     /// Runs `task`, which contains its panics, when the outermost destructor of this thread has
@@ -144,6 +162,7 @@ pub(crate) mod in_destructor {
         let mut task = Some(unsafe { std::mem::transmute::<Box<dyn FnOnce() + 't>, Task>(task) });
         // In the thread's last moments the list is gone: the task runs here then.
         let _ = LATER.try_with(|later| later.borrow_mut().extend(task.take()));
+        WAITING.with(|waiting| waiting.set(true));
         if let Some(task) = task {
             task();
         }

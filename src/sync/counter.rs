@@ -36,6 +36,12 @@ impl Counter {
         self.0.fetch_add(n, Ordering::Relaxed)
     }
 
+    /// Lowers it to `n` if it is above.
+    pub(crate) fn lower(&self, n: u64) {
+        // Relaxed: a statistic, see `get`.
+        self.0.fetch_min(n, Ordering::Relaxed);
+    }
+
     #[inline]
     pub(crate) fn sub_shared(&self, n: u64) {
         // Relaxed: a statistic, see `get`.

@@ -28,22 +28,26 @@ impl<T> UnsafeCell<T> {
     }
 }
 
+std::thread_local! {
+    static ORDINAL: Cell<usize> = const { Cell::new(0) };
+}
+
 /// A small number that tells threads apart well enough to spread them over shards.
 #[inline]
 pub(crate) fn thread_ordinal() -> usize {
-    static NEXT: AtomicUsize = AtomicUsize::new(1);
-    std::thread_local! {
-        static ORDINAL: Cell<usize> = const { Cell::new(0) };
-    }
-    ORDINAL.with(|ordinal| match ordinal.get() {
-        0 => {
-            // Relaxed: only uniqueness is asked for, and a read-modify-write gives it.
-            let fresh = NEXT.fetch_add(1, Ordering::Relaxed);
-            ordinal.set(fresh);
-            fresh
-        }
+    match ORDINAL.get() {
+        0 => first_ordinal(),
         known => known,
-    })
+    }
+}
+
+#[cold]
+fn first_ordinal() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(1);
+    // Relaxed: only uniqueness is asked for, and a read-modify-write gives it.
+    let fresh = NEXT.fetch_add(1, Ordering::Relaxed);
+    ORDINAL.set(fresh);
+    fresh
 }
 
 /// A thread-local without lazy initialisation.

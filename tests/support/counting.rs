@@ -13,6 +13,7 @@ static TURN: Mutex<()> = Mutex::new(());
 
 thread_local! {
     static LOCAL_BYTES: Cell<isize> = const { Cell::new(0) };
+    static LOCAL_ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Bytes that the whole process has allocated and not freed.
@@ -25,6 +26,11 @@ pub fn local_bytes() -> isize {
     LOCAL_BYTES.with(Cell::get)
 }
 
+/// How often this thread has allocated or enlarged a block.
+pub fn local_allocations() -> usize {
+    LOCAL_ALLOCATIONS.with(Cell::get)
+}
+
 /// The tests of one file take turns, so that one does not count another's bytes.
 pub fn take_turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -32,6 +38,9 @@ pub fn take_turn() -> MutexGuard<'static, ()> {
 
 fn count(bytes: isize) {
     LIVE_BYTES.fetch_add(bytes, Ordering::SeqCst);
+    if bytes > 0 {
+        let _ = LOCAL_ALLOCATIONS.try_with(|local| local.set(local.get() + 1));
+    }
     // A thread that is being torn down may allocate after its counter is gone.
     let _ = LOCAL_BYTES.try_with(|local| local.set(local.get() + bytes));
 }
