@@ -71,6 +71,15 @@ pub(super) fn known_entry(domain: &Domain) -> Option<Rc<Entry>> {
     cached(domain).or_else(|| LIST.try_with(|list| list.find(domain)).ok().flatten())
 }
 
+/// The magazine that the thread's sessions on this store have claimed, if its entry is at hand.
+#[inline]
+pub(super) fn cached_magazine(domain: &Domain) -> Option<NonNull<Magazine>> {
+    let cached = CACHE.try_with(Cell::get).unwrap_or(ptr::null());
+    // SAFETY: as in `cached` (invariant 10).
+    let entry = unsafe { cached.as_ref() }?;
+    if entry.store == domain.number { entry.magazine.get() } else { None }
+}
+
 #[inline]
 fn cached(domain: &Domain) -> Option<Rc<Entry>> {
     let cached = CACHE.try_with(Cell::get).unwrap_or(ptr::null());

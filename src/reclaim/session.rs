@@ -72,17 +72,20 @@ impl Session {
         &self,
         circulation: &'c Circulation,
     ) -> Result<Claimed<'c>, OutOfMemory> {
-        match self.entry.magazine.get() {
-            Some(magazine) => {
-                // SAFETY: it belongs to this store's circulation, which outlives the session
-                // (invariant 11).
-                let magazine = unsafe { magazine.as_ref() };
-                // SAFETY: this thread's sessions have claimed it, and this is one of them
-                // (invariant 5).
-                Ok(unsafe { Claimed::new(magazine) })
-            }
+        match self.claimed(circulation) {
+            Some(claimed) => Ok(claimed),
             None => self.claim(circulation),
         }
+    }
+
+    /// The magazine that this thread's sessions share, if they have claimed one.
+    #[inline]
+    pub(crate) fn claimed<'c>(&self, _owner: &'c Circulation) -> Option<Claimed<'c>> {
+        let magazine = self.entry.magazine.get()?;
+        // SAFETY: it belongs to this store's circulation, which the caller borrows (invariant 11).
+        let magazine = unsafe { magazine.as_ref() };
+        // SAFETY: this thread's sessions have claimed it, and this is one of them (invariant 5).
+        Some(unsafe { Claimed::new(magazine) })
     }
 
     #[cold]
@@ -200,6 +203,17 @@ impl Session {
             guard.repin();
         }
     }
+}
+
+/// The magazine that this thread has claimed just now, if it has: to count without a session.
+#[inline]
+pub(crate) fn claimed_here<'c>(domain: &Domain, _owner: &'c Circulation) -> Option<Claimed<'c>> {
+    let magazine = local::cached_magazine(domain)?;
+    // SAFETY: it belongs to this store's circulation, which the caller borrows (invariant 11).
+    let magazine = unsafe { magazine.as_ref() };
+    // SAFETY: a session of this thread has claimed it and is open: the claim ends with the thread's
+    // last session, which takes the magazine out of its entry (invariant 5).
+    Some(unsafe { Claimed::new(magazine) })
 }
 
 /// An eviction that is under way on this thread.

@@ -14,12 +14,12 @@ use crate::handle::Handle;
 use crate::id::{EntityId, SceneId};
 use crate::limits::Limits;
 use crate::reason::EndReason;
-use crate::reclaim::{Domain, Session};
+use crate::reclaim::{Domain, Session, claimed_here};
 use crate::segment::{Index, MAX_SLOTS, Table};
 use crate::seniority::Seniority;
 use crate::slot::{Slot, contained, in_destructor};
 use crate::state::State;
-use crate::sync::{Arc, AtomicU64, Counter, Ordering, planted};
+use crate::sync::{Arc, AtomicU64, Counter, Ordering, planted, thread_ordinal};
 use crate::word::{Refusal, SlotWord};
 
 /// What `StoreBuilder::on_dying` registers.
@@ -70,6 +70,8 @@ pub(super) struct Vacancy<'c, T> {
     pub(super) slot: &'c Slot<T>,
     pub(super) index: Index,
     pub(super) generation: NonZeroU32,
+    /// Where the slot came from, and where its entity is counted.
+    pub(super) magazine: Claimed<'c>,
 }
 
 impl<T> Core<T> {
@@ -149,19 +151,25 @@ impl<T> Core<T> {
         }
     }
 
+    /// Counts an event for a thread that may have no session open.
+    #[inline]
+    pub(super) fn count_here(&self, event: Event) {
+        match claimed_here(&self.domain, &self.circulation) {
+            Some(magazine) => magazine.tally.of(event).add_owned(1),
+            None => self.count_foreign(thread_ordinal(), event),
+        }
+    }
+
     /// Counts an event for a thread without a magazine.
+    #[cold]
     pub(super) fn count_foreign(&self, home: usize, event: Event) {
         self.circulation.count_foreign(home, event);
     }
 
-    /// The magazine of a session, brought up to the current window of statistics.
+    /// The magazine of a session.
     #[inline]
     pub(super) fn magazine(&self, session: &Session) -> Option<Claimed<'_>> {
-        let magazine = session.magazine(&self.circulation).ok()?;
-        if magazine.peak.window() != self.window_number.get() {
-            self.look_up_others(&magazine);
-        }
-        Some(magazine)
+        session.magazine(&self.circulation).ok()
     }
 
     /// Tells `on_dying` of an entity that this call has moved to Dying; the payload is readable,
@@ -175,12 +183,24 @@ impl<T> Core<T> {
         reason: EndReason,
     ) {
         if let Some(on_dying) = &self.on_dying {
-            // SAFETY: the caller's compare-and-swap saw the entity Active, with Acquire, under a
-            // pin that lasts until after the callback (invariant 2, 4).
-            let payload = unsafe { slot.payload.get() };
-            if contained(|| on_dying(handle, payload, reason)).is_none() {
-                self.count(session, Event::DropPanicked);
-            }
+            self.tell(on_dying, session, slot, handle, reason);
+        }
+    }
+
+    #[cold]
+    fn tell(
+        &self,
+        on_dying: &OnDying<T>,
+        session: &Session,
+        slot: &Slot<T>,
+        handle: Handle,
+        reason: EndReason,
+    ) {
+        // SAFETY: the caller's compare-and-swap saw the entity Active, with Acquire, under a pin
+        // that lasts until after the callback (invariant 2, 4).
+        let payload = unsafe { slot.payload.get() };
+        if contained(|| on_dying(handle, payload, reason)).is_none() {
+            self.count(session, Event::DropPanicked);
         }
     }
 

@@ -38,7 +38,7 @@ impl<T> Core<T> {
         if victim.word.state() == State::Dying {
             self.count(session, Event::Killed);
             self.tell_dying(session, victim.slot, victim.handle, EndReason::Overwritten);
-            Self::finish_sealed(victim.slot, victim.handle);
+            victim.slot.word.finish(victim.word);
         }
         self.bury_evicted(session, Self::index(victim.handle));
         Ok(true)

@@ -38,7 +38,7 @@ impl From<OutOfMemory> for SpawnFailure {
 
 impl<T> Core<T> {
     /// A slot for one more entity, permit included, or the count of a refusal.
-    #[inline]
+    #[inline(always)]
     pub(super) fn reserve(&self, session: &Session) -> Result<Vacancy<'_, T>, SpawnFailure> {
         let outcome = self.try_reserve(session);
         if outcome.is_err() {
@@ -47,7 +47,7 @@ impl<T> Core<T> {
         outcome
     }
 
-    #[inline]
+    #[inline(always)]
     fn try_reserve(&self, session: &Session) -> Result<Vacancy<'_, T>, SpawnFailure> {
         let Some(permits) = &self.permits else { return self.take_vacancy(session) };
         if !permits.take(session.home()) {
@@ -80,22 +80,46 @@ impl<T> Core<T> {
     }
 
     /// A slot whose last payload is gone.
-    #[inline]
+    #[inline(always)]
     fn take_vacancy(&self, session: &Session) -> Result<Vacancy<'_, T>, SpawnFailure> {
         let nested = std::mem::needs_drop::<T>() && in_destructor::now();
+        if !nested {
+            if let Some(vacancy) = self.take_at_hand(session) {
+                return Ok(vacancy);
+            }
+        }
+        self.take_vacancy_slow(session, nested)
+    }
+
+    /// The slot on top of the magazine.
+    #[inline(always)]
+    fn take_at_hand(&self, session: &Session) -> Option<Vacancy<'_, T>> {
+        let magazine = session.claimed(&self.circulation)?;
+        let index = magazine.take()?;
+        pause_point!("slot taken, not renewed");
+        let slot = self.table.known(index);
+        let generation = self.renew(session, slot)?;
+        Some(Vacancy { slot, index, generation, magazine })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_vacancy_slow(
+        &self,
+        session: &Session,
+        nested: bool,
+    ) -> Result<Vacancy<'_, T>, SpawnFailure> {
         loop {
             let magazine = session.magazine(&self.circulation)?;
             if nested {
                 self.prefer_clean(session, magazine)?;
             }
-            let Some(index) = magazine.take() else {
+            if magazine.peek().is_none() {
                 self.refill(session, nested)?;
-                continue;
-            };
-            pause_point!("slot taken, not renewed");
-            let slot = self.table.known(index);
-            if let Some(generation) = self.renew(session, slot) {
-                return Ok(Vacancy { slot, index, generation });
+            }
+            // What is left without a vacancy here is a slot that was retired.
+            if let Some(vacancy) = self.take_at_hand(session) {
+                return Ok(vacancy);
             }
         }
     }
@@ -104,20 +128,19 @@ impl<T> Core<T> {
     /// retires the slot: its generations are spent.
     ///
     /// The grace period is over, so the caller owns what is in the slot; user code runs here, with
-    /// the slot in no list and no borrow alive.
+    /// the slot in no list and no borrow alive. The word goes on saying Dead where it did: None is
+    /// passed through where the next entity follows at once, and set by who keeps the slot.
     #[inline]
     pub(super) fn renew(&self, session: &Session, slot: &Slot<T>) -> Option<NonZeroU32> {
         let word = slot.word.peek();
         if word.state() == State::Dead {
-            if !word.emptied() {
+            if !word.emptied() && std::mem::needs_drop::<T>() {
                 slot.word.set(word.buried_empty());
                 pause_point!("payload to be dropped");
                 self.drop_last_payload(session, slot);
             }
-            slot.word.set(word.vacant());
             if word.generation() >= self.last.get() {
-                self.retired.add_shared(1);
-                self.count(session, Event::Retired);
+                self.retire(session, slot);
                 return None;
             }
             self.count(session, Event::Renewed);
@@ -127,6 +150,14 @@ impl<T> Core<T> {
             return NonZeroU32::new(spent);
         }
         NonZeroU32::new(spent + 1)
+    }
+
+    /// Takes a slot out of use whose payload is gone.
+    #[cold]
+    fn retire(&self, session: &Session, slot: &Slot<T>) {
+        slot.word.set(slot.word.peek().vacant());
+        self.retired.add_shared(1);
+        self.count(session, Event::Retired);
     }
 
     /// Drops the payload that is left in a slot: here, or, inside a destructor, when the outermost
