@@ -111,7 +111,7 @@ impl<T> Core<T> {
     }
 
     #[inline]
-    fn guard_vacancy<'c>(
+    pub(super) fn guard_vacancy<'c>(
         &'c self,
         session: &Session,
         Vacancy { slot, index, generation }: Vacancy<'c, T>,

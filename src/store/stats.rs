@@ -43,10 +43,11 @@ impl<T> Core<T> {
     /// Totals since the store was made, and the gauges, one after the other.
     fn sums(&self) -> Stats {
         use Event::{
-            Activated, Cancelled, DropPanicked, HoldGiven, HoldTaken, Killed, Reaped, Rejected,
-            Renewed, Retired, Revived, Spawned,
+            Activated, Cancelled, Created, DropPanicked, Hit, HoldGiven, HoldTaken, Killed, Missed,
+            Reaped, Rejected, Renewed, Retired, Revived, Spawned,
         };
         Stats {
+            created: self.sum(Created),
             retired_slots: self.sum(Retired),
             drop_panics: self.sum(DropPanicked),
             spawned: self.sum(Spawned),
@@ -55,12 +56,15 @@ impl<T> Core<T> {
             killed: self.sum(Killed),
             revived: self.sum(Revived),
             reaped: self.sum(Reaped),
+            hits: self.sum(Hit),
+            misses: self.sum(Missed),
             rejected: self.sum(Rejected),
             live: self.len(),
             pending: self.remaining(&[Spawned], &[Activated, Cancelled]),
             active: self.remaining(&[Activated, Revived], &[Killed]),
             dying: self.remaining(&[Killed], &[Revived, Reaped]),
             dead: self.remaining(&[Cancelled, Reaped], &[Renewed, Retired]),
+            idle: self.idle(),
             holds: self.remaining(&[HoldTaken], &[HoldGiven]),
             ..Stats::default()
         }
@@ -100,6 +104,8 @@ impl<T> Core<T> {
             killed: now.killed - base.killed,
             revived: now.revived - base.revived,
             reaped: now.reaped - base.reaped,
+            hits: now.hits - base.hits,
+            misses: now.misses - base.misses,
             rejected,
             acquired: spawned + rejected,
             released: (now.cancelled + now.reaped) - (base.cancelled + base.reaped),
@@ -125,7 +131,8 @@ impl<T> Core<T> {
     /// Memory of the store: slots, circulation, and the shared part itself.
     pub(super) fn bytes(&self) -> usize {
         let permits = self.permits.as_ref().map_or(0, |permits| permits.bytes());
-        size_of::<Self>() + self.table.bytes() + self.circulation.bytes() + permits
+        let stash = self.reuse.as_ref().map_or(0, |reuse| reuse.bytes());
+        size_of::<Self>() + self.table.bytes() + self.circulation.bytes() + permits + stash
     }
 
     /// Tells a magazine what is alive beyond its own tally, for its peak.

@@ -20,7 +20,7 @@ use crate::sync::{Ordering, PATIENCE, UNBLOCKED};
 
 /// How often the collector is asked to advance before it counts as stuck: a batch is ripe two
 /// epochs after it was handed over, and one more lets a neighbour's pin catch up.
-const ADVANCES: u32 = 3;
+pub(super) const ADVANCES: u32 = 3;
 
 /// So many Dead slots may be in limbo before those that make them step aside; in a store where more
 /// are alive, as many as are alive.
@@ -39,7 +39,17 @@ impl<T> Core<T> {
     /// A slot for one more entity, permit included, or the count of a refusal.
     #[inline]
     pub(super) fn reserve(&self, session: &Session) -> Result<Vacancy<'_, T>, SpawnFailure> {
-        let outcome = self.try_reserve(session);
+        self.reserve_by(session, || self.take_vacancy(session))
+    }
+
+    /// What `take` finds in the way of a slot, permit included, or the count of a refusal.
+    #[inline]
+    pub(super) fn reserve_by<V>(
+        &self,
+        session: &Session,
+        take: impl Fn() -> Result<V, SpawnFailure>,
+    ) -> Result<V, SpawnFailure> {
+        let outcome = self.try_reserve(session, take);
         if outcome.is_err() {
             self.count(session, Event::Rejected);
         }
@@ -47,18 +57,22 @@ impl<T> Core<T> {
     }
 
     #[inline]
-    fn try_reserve(&self, session: &Session) -> Result<Vacancy<'_, T>, SpawnFailure> {
-        let Some(permits) = &self.permits else { return self.take_vacancy(session) };
+    fn try_reserve<V>(
+        &self,
+        session: &Session,
+        take: impl Fn() -> Result<V, SpawnFailure>,
+    ) -> Result<V, SpawnFailure> {
+        let Some(permits) = &self.permits else { return take() };
         if !permits.take(session.home()) {
             return Err(SpawnFailure::Exhausted { capacity: self.limits.capacity });
         }
         pause_point!("permit taken, no slot yet");
-        self.take_vacancy(session).inspect_err(|_| permits.give(session.home()))
+        take().inspect_err(|_| permits.give(session.home()))
     }
 
     /// A slot whose last payload is gone.
     #[inline]
-    fn take_vacancy(&self, session: &Session) -> Result<Vacancy<'_, T>, SpawnFailure> {
+    pub(super) fn take_vacancy(&self, session: &Session) -> Result<Vacancy<'_, T>, SpawnFailure> {
         let nested = std::mem::needs_drop::<T>() && in_destructor::now();
         loop {
             let magazine = session.magazine(&self.circulation)?;
@@ -86,7 +100,7 @@ impl<T> Core<T> {
     pub(super) fn renew(&self, session: &Session, slot: &Slot<T>) -> Option<NonZeroU32> {
         let word = slot.word.peek();
         if word.state() == State::Dead {
-            if !word.emptied() {
+            if !word.emptied() && (std::mem::needs_drop::<T>() || self.reuse.is_some()) {
                 slot.word.set(word.buried_empty());
                 pause_point!("payload to be dropped");
                 self.drop_last_payload(session, slot);
@@ -106,10 +120,10 @@ impl<T> Core<T> {
         NonZeroU32::new(spent + 1)
     }
 
-    /// Drops the payload that is left in a slot: here, or, inside a destructor, when the outermost
+    /// Drops the payload that is left in a slot, unless it is retained: here, or, inside a destructor, when the outermost
     /// one has returned.
     fn drop_last_payload(&self, session: &Session, slot: &Slot<T>) {
-        if std::mem::needs_drop::<T>() && in_destructor::now() {
+        if self.reuse.is_some() || in_destructor::now() {
             // SAFETY: the slot came out of a batch that has been through limbo, so no reader is
             // left, and the word said that the payload was not dropped yet (invariant 4).
             return self.drop_taken(unsafe { slot.payload.take() });
@@ -142,7 +156,7 @@ impl<T> Core<T> {
 
     /// Fills the magazine, or says why there is nothing to fill it with.
     #[cold]
-    fn refill(&self, session: &Session, nested: bool) -> Result<(), SpawnFailure> {
+    pub(super) fn refill(&self, session: &Session, nested: bool) -> Result<(), SpawnFailure> {
         self.look_up_others(&*session.magazine(&self.circulation)?);
         // At every refill, not only when nothing else is left: under a pin that lends payloads out
         // they cannot ripen on the spot, and have to be in limbo by then.
@@ -166,7 +180,7 @@ impl<T> Core<T> {
     }
 
     /// Puts a batch into the magazine.
-    fn load(&self, session: &Session, batch: Owned) -> Result<(), SpawnFailure> {
+    pub(super) fn load(&self, session: &Session, batch: Owned) -> Result<(), SpawnFailure> {
         let magazine = session.magazine(&self.circulation)?;
         if let Some(empty) = magazine.load(batch) {
             self.circulation.put_empty(empty);
