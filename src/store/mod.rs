@@ -30,7 +30,9 @@ pub use pending::Pending;
 pub use pinned::Pinned;
 pub use weak::WeakStore;
 #[cfg(all(loom, test))]
-pub(crate) use {permits::Permits, scenes::forget_all as forget_scenes};
+pub(crate) use {
+    permits::Permits, reuse::Reuse, scenes::forget_all as forget_scenes, stash::Stash,
+};
 
 use self::core::Core;
 use crate::error::{BatchError, HoldError, LookupError, SpawnError, SpawnFailure, TransitionError};
