@@ -10,6 +10,7 @@ mod magazine;
 mod must_fail;
 mod permits;
 mod reclaim;
+mod reuse;
 mod segment;
 mod slot;
 mod store;

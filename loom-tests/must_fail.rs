@@ -36,6 +36,7 @@ const FAULTS: [(&str, &str); 17] = [
         "close ignores holds",
         "closing::last_store_dropped_against_the_last_hold_drops_the_payload_once",
     ),
+    ("stash closed without a fence", "reuse::payload_kept_against_the_closing_is_dropped"),
 ];
 
 /// Each side of each tag, and a model that fails without it.
@@ -77,7 +78,7 @@ fn planted_faults_are_caught() {
 }
 
 /// The models that cost next to nothing: each may be the one that misses an operation's ordering.
-const QUICK: [&str; 6] = ["closing", "free", "magazine", "permits", "segment", "word"];
+const QUICK: [&str; 7] = ["closing", "free", "magazine", "permits", "reuse", "segment", "word"];
 
 #[test]
 #[ignore = "runs the other models, by `.ci/models weaken`"]

@@ -33,10 +33,16 @@ pub(crate) enum Event {
     DropPanicked,
     HoldTaken,
     HoldGiven,
+    /// A `spawn_recycled` constructed a payload.
+    Created,
+    /// A retained payload served a `spawn_recycled`.
+    Hit,
+    /// There was none to serve it.
+    Missed,
 }
 
 /// How many events there are.
-const EVENTS: usize = Event::HoldGiven as usize + 1;
+const EVENTS: usize = Event::Missed as usize + 1;
 
 /// Counts of events, of one magazine or of one shard's foreign threads.
 #[derive(Debug)]

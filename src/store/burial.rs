@@ -326,7 +326,8 @@ impl<T> Reclaim<'_, T> {
             if word.state() != State::Dead {
                 continue;
             }
-            if !word.emptied() && std::mem::needs_drop::<T>() {
+            let runs_user_code = std::mem::needs_drop::<T>() || self.core.reuse.is_some();
+            if !word.emptied() && runs_user_code {
                 if self.budget == 0 {
                     return false;
                 }

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use crossbeam_utils::CachePadded;
 
 use super::permits::Permits;
+use super::reuse::{Reuse, drop_contained};
 use super::scenes;
 use super::stats::Window;
 use crate::error::{LookupError, TransitionError};
@@ -45,6 +46,8 @@ pub(crate) struct Core<T> {
     /// Who is the oldest, in a store that ends the oldest.
     pub(super) seniority: Option<Seniority>,
     pub(super) on_dying: Option<OnDying<T>>,
+    /// What `StoreBuilder::retain` asked for.
+    pub(super) reuse: Option<Arc<Reuse<T>>>,
     /// The first index that was never given out.
     pub(super) fresh: CachePadded<AtomicU64>,
     /// Slots taken out of use.
@@ -72,6 +75,8 @@ pub(super) struct Vacancy<'c, T> {
     pub(super) generation: NonZeroU32,
     /// Where the slot came from, and where its entity is counted.
     pub(super) magazine: Claimed<'c>,
+    /// Whether another entity was ended to make room.
+    pub(super) forced: bool,
 }
 
 impl<T> Core<T> {
@@ -204,24 +209,20 @@ impl<T> Core<T> {
         }
     }
 
-    /// Drops a payload that was taken out of its slot: here, or, inside a destructor, when the
+    /// Drops a payload that was taken out of its slot, unless it is retained: here, or, inside a destructor, when the
     /// outermost one has returned, so that a chain of any length needs no stack.
     pub(super) fn drop_taken(&self, value: T) {
+        if let Some(reuse) = &self.reuse {
+            return self.let_go(reuse, value);
+        }
         if !std::mem::needs_drop::<T>() {
             return;
         }
         if !in_destructor::now() {
-            if in_destructor::run(|| drop(value)) {
-                self.count_foreign(0, Event::DropPanicked);
-            }
-            return;
+            return drop_contained(&self.circulation, value);
         }
         let circulation = Arc::clone(&self.circulation);
-        let task = move || {
-            if in_destructor::run(|| drop(value)) {
-                circulation.count_foreign(0, Event::DropPanicked);
-            }
-        };
+        let task = move || drop_contained(&circulation, value);
         // SAFETY: the task runs on this thread, before the destructor that is running here has
         // returned. `T` may borrow nothing that ends before: a `Store<T>` asks for `T: 'static`
         // (invariant 8).
@@ -247,6 +248,7 @@ impl<T> Core<T> {
                 }
             }
         }
+        self.close_stash();
         scenes::give_back(self.scene, highest);
     }
 

@@ -104,8 +104,8 @@ impl<T> Core<T> {
     }
 
     #[inline]
-    fn guard_vacancy<'c>(&'c self, vacancy: Vacancy<'c, T>) -> Reserved<'c, T> {
-        let Vacancy { slot, index, generation, magazine } = vacancy;
+    pub(super) fn guard_vacancy<'c>(&'c self, vacancy: Vacancy<'c, T>) -> Reserved<'c, T> {
+        let Vacancy { slot, index, generation, magazine, .. } = vacancy;
         slot.word.set(SlotWord::reserved(generation.get()));
         self.count_spawn(magazine, Event::Spawned);
         Reserved { slot, handle: self.handle(index, generation) }
@@ -118,7 +118,7 @@ impl<T> Core<T> {
         session: &Session,
         value: T,
     ) -> Result<Handle, SpawnError<T>> {
-        let Vacancy { slot, index, generation, magazine } = match self.reserve(session) {
+        let Vacancy { slot, index, generation, magazine, .. } = match self.reserve(session) {
             Ok(vacancy) => vacancy,
             Err(failure) => return Err(SpawnError { value, failure }),
         };

@@ -49,10 +49,11 @@ impl<T> Core<T> {
     /// Totals since the store was made, and the gauges, one after the other.
     fn sums(&self) -> Stats {
         use Event::{
-            Activated, Cancelled, Despawned, DropPanicked, HoldGiven, HoldTaken, Killed,
-            Overwritten, Reaped, Rejected, Retired, Revived, Shown, Spawned,
+            Activated, Cancelled, Created, Despawned, DropPanicked, Hit, HoldGiven, HoldTaken,
+            Killed, Missed, Overwritten, Reaped, Rejected, Retired, Revived, Shown, Spawned,
         };
         Stats {
+            created: self.sum(Created),
             retired_slots: self.sum(Retired),
             drop_panics: self.sum(DropPanicked),
             spawned: self.sum(Spawned) + self.sum(Shown),
@@ -61,6 +62,8 @@ impl<T> Core<T> {
             killed: self.sum(Killed) + self.sum(Despawned),
             revived: self.sum(Revived),
             reaped: self.sum(Reaped) + self.sum(Despawned),
+            hits: self.sum(Hit),
+            misses: self.sum(Missed),
             rejected: self.sum(Rejected),
             overwritten: self.sum(Overwritten),
             grown: self.permits.as_ref().map_or(0, |permits| u64::from(permits.grown())),
@@ -69,6 +72,7 @@ impl<T> Core<T> {
             active: self.remaining(&[Activated, Shown, Revived], &[Killed, Despawned]),
             dying: self.remaining(&[Killed], &[Revived, Reaped]),
             dead: self.dead(),
+            idle: self.idle(),
             holds: self.remaining(&[HoldTaken], &[HoldGiven]),
             ..Stats::default()
         }
@@ -115,6 +119,8 @@ impl<T> Core<T> {
             killed: now.killed - base.killed,
             revived: now.revived - base.revived,
             reaped: now.reaped - base.reaped,
+            hits: now.hits - base.hits,
+            misses: now.misses - base.misses,
             rejected,
             acquired: spawned + rejected,
             overwritten: now.overwritten - base.overwritten,
@@ -140,7 +146,8 @@ impl<T> Core<T> {
     /// Memory of the store: slots, circulation, and the shared part itself.
     pub(super) fn bytes(&self) -> usize {
         let permits = self.permits.as_ref().map_or(0, |permits| permits.bytes());
-        size_of::<Self>() + self.table.bytes() + self.circulation.bytes() + permits
+        let stash = self.reuse.as_ref().map_or(0, |reuse| reuse.bytes());
+        size_of::<Self>() + self.table.bytes() + self.circulation.bytes() + permits + stash
     }
 
     /// Tells a magazine what is alive, for its peak.
