@@ -1,6 +1,8 @@
 //! The policy that ends the oldest: how a spawn into a full store makes room.
 
+use std::cell::Cell;
 use std::num::NonZeroU32;
+use std::ptr;
 
 use super::core::Core;
 use crate::free::Event;
@@ -12,7 +14,7 @@ use crate::segment::Index;
 use crate::seniority::{Attempt, Elder, Selection, Seniority};
 use crate::slot::Slot;
 use crate::state::State;
-use crate::sync::Ordering;
+use crate::sync::{Ordering, local};
 use crate::word::{Refusal, SlotWord};
 
 /// An entity that an eviction has won: it is sealed, or was Dying and is Dead.
@@ -22,26 +24,75 @@ struct Victim<'c, T> {
     word: SlotWord,
 }
 
+/// An eviction whose callback runs on this thread, in the frame of its caller: what it calls back
+/// may spawn, and must not evict without end.
+///
+/// Not in what a thread has of a store: that is made anew for every call in the thread's last
+/// moments.
+struct UnderWay {
+    store: *const (),
+    outer: *const UnderWay,
+}
+
+local! {
+    /// The innermost of this thread.
+    static INNERMOST: Cell<*const UnderWay> = Cell::new(ptr::null());
+}
+
+impl UnderWay {
+    fn run(store: *const (), callback: impl FnOnce()) {
+        let under_way = UnderWay { store, outer: INNERMOST.with(Cell::get) };
+        INNERMOST.with(|innermost| innermost.set(&raw const under_way));
+        // Contained: it comes back here.
+        callback();
+        INNERMOST.with(|innermost| innermost.set(under_way.outer));
+    }
+
+    fn anywhere(store: *const ()) -> bool {
+        let mut at = INNERMOST.with(Cell::get);
+        // SAFETY: each lies in a frame of this thread that has not returned: `run` takes it off the
+        // list before it does (invariant 8).
+        while let Some(under_way) = unsafe { at.as_ref() } {
+            if under_way.store == store {
+                return true;
+            }
+            at = under_way.outer;
+        }
+        false
+    }
+}
+
 impl<T> Core<T> {
     /// Ends the oldest entity that nobody holds; its permit is the caller's. False if there is
-    /// none, and inside the callback of another eviction of this store on this thread.
+    /// none.
     #[cold]
     pub(super) fn evict(
         &self,
         session: &Session,
         seniority: &Seniority,
     ) -> Result<bool, OutOfMemory> {
-        let Some(_under_way) = session.begin_eviction() else { return Ok(false) };
+        debug_assert!(!self.evicting(), "the spawn in a callback has been refused before");
         let scan = |selection: &mut Selection| self.offer_all(selection);
         let end = |elder| self.try_evict(elder);
         let Some(victim) = seniority.end_oldest(session, scan, end)? else { return Ok(false) };
         if victim.word.state() == State::Dying {
             self.count(session, Event::Killed);
-            self.tell_dying(session, victim.slot, victim.handle, EndReason::Overwritten);
+            let Victim { slot, handle, .. } = victim;
+            let tell = || self.tell_dying(session, slot, handle, EndReason::Overwritten);
+            UnderWay::run(self.address(), tell);
             Self::finish_sealed(victim.slot, victim.handle);
         }
         self.bury_evicted(session, Self::index(victim.handle));
         Ok(true)
+    }
+
+    /// Whether this call comes from the callback of an eviction of this store, at whatever depth.
+    pub(super) fn evicting(&self) -> bool {
+        UnderWay::anywhere(self.address())
+    }
+
+    fn address(&self) -> *const () {
+        ptr::from_ref(self).cast()
     }
 
     /// Offers every Active or Dying entity to a selection.

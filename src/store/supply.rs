@@ -15,6 +15,7 @@ use crate::free::{BATCH_CAPACITY, Claimed, Event, Magazine, Owned};
 use crate::memory::OutOfMemory;
 use crate::reclaim::Session;
 use crate::segment::{Index, MAX_SLOTS};
+use crate::seniority::Seniority;
 use crate::slot::{Slot, in_destructor};
 use crate::state::State;
 use crate::sync::{Ordering, PATIENCE, UNBLOCKED};
@@ -67,16 +68,46 @@ impl<T> Core<T> {
     ) -> Result<Vacancy<'_, T>, SpawnFailure> {
         let exhausted = SpawnFailure::Exhausted { capacity: permits.in_force() };
         let Some(seniority) = &self.seniority else { return Err(exhausted) };
-        let vacancy = self.take_vacancy(session)?;
-        match self.evict(session, seniority) {
-            Ok(true) => return Ok(vacancy),
-            Ok(false) => self.put_back(session, vacancy.index),
-            Err(refused) => {
-                self.put_back(session, vacancy.index);
-                return Err(refused.into());
-            }
+        if self.evicting() {
+            return Err(exhausted);
         }
-        Err(exhausted)
+        let vacancy = self.take_vacancy(session)?;
+        let refusal = match self.make_room(session, permits, seniority) {
+            Ok(true) => return Ok(vacancy),
+            Ok(false) => exhausted,
+            Err(refused) => refused.into(),
+        };
+        self.put_back(session, vacancy.index);
+        Err(refusal)
+    }
+
+    /// A permit for a spawn that has its slot: one that came back meanwhile, before anybody is
+    /// ended for it, or that of the oldest.
+    ///
+    /// False if there was a moment without any when nobody could be ended: nothing was activated
+    /// between the search for the oldest, which found none, and that moment. What the search saw
+    /// and could not end was in use, or in the hands of a call that was ending it. Lock-free: it
+    /// searches again only when others have activated entities meanwhile.
+    fn make_room(
+        &self,
+        session: &Session,
+        permits: &Permits,
+        seniority: &Seniority,
+    ) -> Result<bool, OutOfMemory> {
+        let mut searched_at = None;
+        loop {
+            if permits.take(session.home()) {
+                return Ok(true);
+            }
+            let now = seniority.horizon();
+            if searched_at == Some(now) {
+                return Ok(false);
+            }
+            if self.evict(session, seniority)? {
+                return Ok(true);
+            }
+            searched_at = Some(now);
+        }
     }
 
     /// A slot whose last payload is gone.
