@@ -29,8 +29,6 @@ pub(super) struct Entry {
     pub(super) lending: Seat,
     /// Whether this thread has handed garbage over and not looked around since.
     pub(super) owes: Cell<bool>,
-    /// Whether this thread is in the middle of an eviction.
-    pub(super) evicting: Cell<bool>,
 }
 
 /// The list; it clears the cache before its entries go.
@@ -139,7 +137,6 @@ impl Entry {
             magazine: Cell::new(None),
             lending: domain.lenders.take_seat(),
             owes: Cell::new(false),
-            evicting: Cell::new(false),
         }
     }
 }

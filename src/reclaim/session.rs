@@ -1,6 +1,6 @@
 //! A session: a pin of one thread on one store, and the thread's claim on a magazine.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::ptr::NonNull;
 use std::rc::Rc;
 
@@ -130,15 +130,6 @@ impl Session {
         guard.flush();
     }
 
-    /// Begins an eviction, unless one is under way on this thread in this store: what it calls
-    /// back may spawn, and must not evict without end.
-    pub(crate) fn begin_eviction(&self) -> Option<Eviction<'_>> {
-        if self.entry.evicting.replace(true) {
-            return None;
-        }
-        Some(Eviction { evicting: &self.entry.evicting })
-    }
-
     /// Asks the collector to advance, and moves the pin along where that is allowed.
     pub(crate) fn advance(&self) {
         let mut guard = self.guard.borrow_mut();
@@ -214,18 +205,6 @@ pub(crate) fn claimed_here<'c>(domain: &Domain, _owner: &'c Circulation) -> Opti
     // SAFETY: a session of this thread has claimed it and is open: the claim ends with the thread's
     // last session, which takes the magazine out of its entry (invariant 5).
     Some(unsafe { Claimed::new(magazine) })
-}
-
-/// An eviction that is under way on this thread.
-#[derive(Debug)]
-pub(crate) struct Eviction<'e> {
-    evicting: &'e Cell<bool>,
-}
-
-impl Drop for Eviction<'_> {
-    fn drop(&mut self) {
-        self.evicting.set(false);
-    }
 }
 
 impl Drop for Session {

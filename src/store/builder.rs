@@ -197,17 +197,20 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
     /// The capacity to enforce, if there is one.
     fn checked_ceiling(&self) -> Result<Option<Ceiling>, ConfigError> {
         let Limits { capacity, max_capacity, policy } = self.limits;
+        let max = usize::try_from(MAX_SLOTS).unwrap_or(usize::MAX - 1);
+        if policy == Exhaustion::GrowToCap && max_capacity < capacity {
+            return Err(ConfigError::MaxCapacity { value: max_capacity, capacity, max });
+        }
         if capacity == usize::MAX {
             return Ok(None);
         }
-        let max = usize::try_from(MAX_SLOTS).unwrap_or(usize::MAX - 1);
         if capacity == 0 || capacity > max {
             return Err(ConfigError::Capacity { value: capacity, max });
         }
         let most = match policy {
             Exhaustion::Reject | Exhaustion::OverwriteOldest => capacity,
             Exhaustion::GrowToCap if max_capacity == usize::MAX => max,
-            Exhaustion::GrowToCap if max_capacity < capacity || max_capacity > max => {
+            Exhaustion::GrowToCap if max_capacity > max => {
                 return Err(ConfigError::MaxCapacity { value: max_capacity, capacity, max });
             }
             Exhaustion::GrowToCap => max_capacity,

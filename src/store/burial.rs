@@ -242,9 +242,11 @@ impl<T> Reclaim<'_, T> {
     }
 
     /// How many entities this thread's magazine has counted out: destructors run by this call add
-    /// to it.
+    /// to it. Not what was overwritten: a destructor that spawns into a full store ends another with
+    /// each, whose destructor may do the same for ever.
     fn ended_here(&self) -> u64 {
-        self.core.magazine(self.session).map_or(0, |magazine| magazine.tally.ended())
+        let Some(magazine) = self.core.magazine(self.session) else { return 0 };
+        magazine.tally.ended().saturating_sub(magazine.tally.of(Event::Overwritten).get())
     }
 
     fn patience(&self) -> u32 {

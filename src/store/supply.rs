@@ -9,7 +9,6 @@ use std::num::NonZeroU32;
 
 use super::burial::PARTIAL_BATCH;
 use super::core::{Core, Vacancy};
-use super::permits::Permits;
 use crate::error::SpawnFailure;
 use crate::free::{BATCH_CAPACITY, Claimed, Event, Magazine, Owned};
 use crate::memory::OutOfMemory;
@@ -79,28 +78,6 @@ impl<T> Core<T> {
     #[inline]
     fn nested() -> bool {
         std::mem::needs_drop::<T>() && in_destructor::now()
-    }
-
-    /// A slot for one more entity where there is no permit: that of the oldest, if the policy says
-    /// so. The slot comes first, so that nobody is ended for a spawn that readers refuse.
-    #[cold]
-    fn reserve_full(
-        &self,
-        session: &Session,
-        permits: &Permits,
-    ) -> Result<Vacancy<'_, T>, SpawnFailure> {
-        let exhausted = SpawnFailure::Exhausted { capacity: permits.in_force() };
-        let Some(seniority) = &self.seniority else { return Err(exhausted) };
-        let vacancy = self.take_vacancy(session)?;
-        match self.evict(session, seniority) {
-            Ok(true) => return Ok(Vacancy { forced: true, ..vacancy }),
-            Ok(false) => self.put_back(session, vacancy.index),
-            Err(refused) => {
-                self.put_back(session, vacancy.index);
-                return Err(refused.into());
-            }
-        }
-        Err(exhausted)
     }
 
     /// A slot whose last payload is gone.
