@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 
 use hatchery::{Handle, Store};
-use hatchery_peers::{head, interleaved, quick, row, timed};
+use hatchery_peers::{Rounds, Timing, footer, head, interleaved, quick, row, timed};
 
 /// What an entity carries: 64 bytes.
 type Payload = [u64; 8];
@@ -26,36 +26,35 @@ fn main() {
     );
     println!("medians of {ROUNDS} interleaved rounds, {operations} operations a thread\n");
     head(&["work", "threads", "hatchery ns", "sharded-slab ns", "ratio"]);
+    let mut measured = Vec::new();
     for threads in [1, 2] {
-        pair(
-            "spawn, activate, kill, reap / insert + remove",
-            threads,
-            operations,
-            [four_steps, slab_churn],
-        );
-        pair(
-            "spawn_active, despawn / insert + remove",
-            threads,
-            operations,
-            [two_steps, slab_churn],
-        );
-        pair("look-up / get", threads, operations, [lookup, slab_lookup]);
+        for (work, pair) in WORKS {
+            measured.push(compare(work, threads, operations, pair));
+        }
     }
+    footer(&measured);
 }
 
-/// Ours and theirs, in nanoseconds an operation, given the threads and the operations of each.
-type Pair = [fn(usize, usize) -> f64; 2];
+/// Ours and theirs, given the threads and the operations of each.
+type Pair = [fn(usize, usize) -> Timing; 2];
 
-fn pair(work: &str, threads: usize, operations: usize, [ours, theirs]: Pair) {
+const WORKS: [(&str, Pair); 3] = [
+    ("spawn, activate, kill, reap / insert + remove", [four_steps, slab_churn]),
+    ("spawn_active, despawn / insert + remove", [two_steps, slab_churn]),
+    ("look-up / get", [lookup, slab_lookup]),
+];
+
+fn compare(work: &str, threads: usize, operations: usize, [ours, theirs]: Pair) -> Rounds {
     let rounds =
         interleaved(ROUNDS, &[&|| ours(threads, operations), &|| theirs(threads, operations)]);
     let nanoseconds = |candidate| format!("{:.1}", rounds.time(candidate));
     let ratio = format!("{:.2}", rounds.ratio(0, 1));
     row(&[&work, &threads, &nanoseconds(0), &nanoseconds(1), &ratio]);
+    rounds
 }
 
 /// Four calls a life.
-fn four_steps(threads: usize, operations: usize) -> f64 {
+fn four_steps(threads: usize, operations: usize) -> Timing {
     let store = Store::<Payload>::new();
     timed(threads, operations, |start| {
         let mut pinned = store.pin();
@@ -75,7 +74,7 @@ fn four_steps(threads: usize, operations: usize) -> f64 {
 }
 
 /// Two calls a life.
-fn two_steps(threads: usize, operations: usize) -> f64 {
+fn two_steps(threads: usize, operations: usize) -> Timing {
     let store = Store::<Payload>::new();
     timed(threads, operations, |start| {
         let mut pinned = store.pin();
@@ -92,7 +91,7 @@ fn two_steps(threads: usize, operations: usize) -> f64 {
     })
 }
 
-fn slab_churn(threads: usize, operations: usize) -> f64 {
+fn slab_churn(threads: usize, operations: usize) -> Timing {
     let slab = sharded_slab::Slab::<Payload>::new();
     timed(threads, operations, |start| {
         let mut live: VecDeque<usize> =
@@ -110,7 +109,7 @@ fn shuffled(n: usize) -> usize {
     n.wrapping_mul(7) % LIVE
 }
 
-fn lookup(threads: usize, operations: usize) -> f64 {
+fn lookup(threads: usize, operations: usize) -> Timing {
     let store = Store::<Payload>::new();
     timed(threads, operations, |start| {
         let mut pinned = store.pin();
@@ -128,7 +127,7 @@ fn lookup(threads: usize, operations: usize) -> f64 {
     })
 }
 
-fn slab_lookup(threads: usize, operations: usize) -> f64 {
+fn slab_lookup(threads: usize, operations: usize) -> Timing {
     let slab = sharded_slab::Slab::<Payload>::new();
     timed(threads, operations, |start| {
         let live: Vec<usize> = (0..LIVE).map(|n| slab.insert([n as u64; 8]).unwrap()).collect();

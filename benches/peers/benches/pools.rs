@@ -25,7 +25,7 @@ use std::hint::black_box;
 use std::sync::Mutex;
 
 use crossbeam_queue::ArrayQueue;
-use hatchery_peers::{head, interleaved, quick, row, timed};
+use hatchery_peers::{Timing, footer, head, interleaved, quick, row, timed};
 use lockfree_object_pool::{LinearObjectPool, LinearReusable};
 
 const ROUNDS: usize = 9;
@@ -58,6 +58,7 @@ fn main() {
     println!("64-byte objects, {OBJECTS} in a pool; medians of {ROUNDS} interleaved rounds,");
     println!("{operations} operations a thread\n");
     head(&["candidate", "held", "threads", "ns", "ratio to the fastest of the four"]);
+    let mut measured = Vec::new();
     for held in [1, HELD] {
         for threads in [1, 2] {
             let run = |candidate: &Candidate| match held {
@@ -65,7 +66,7 @@ fn main() {
                 _ => (candidate.ring)(threads, operations),
             };
             let runs: Vec<_> = all.iter().map(|candidate| move || run(candidate)).collect();
-            let runs: Vec<&dyn Fn() -> f64> = runs.iter().map(|run| run as _).collect();
+            let runs: Vec<&dyn Fn() -> Timing> = runs.iter().map(|run| run as _).collect();
             let rounds = interleaved(ROUNDS, &runs);
             let fastest = rounds.fastest(0..pools.len());
             for (at, candidate) in all.iter().enumerate() {
@@ -73,15 +74,17 @@ fn main() {
                 let ratio = format!("{:.2}", rounds.ratio(at, fastest));
                 row(&[&candidate.name, &held, &threads, &nanoseconds, &ratio]);
             }
+            measured.push(rounds);
         }
     }
+    footer(&measured);
 }
 
 struct Candidate {
     name: &'static str,
     check: fn(),
-    one: fn(usize, usize) -> f64,
-    ring: fn(usize, usize) -> f64,
+    one: fn(usize, usize) -> Timing,
+    ring: fn(usize, usize) -> Timing,
 }
 
 impl Candidate {
@@ -135,7 +138,7 @@ fn touch(object: &mut Object, n: usize) {
 }
 
 /// Nanoseconds for an object that goes back before the next is acquired.
-fn one<P: ObjectPool>(threads: usize, operations: usize) -> f64 {
+fn one<P: ObjectPool>(threads: usize, operations: usize) -> Timing {
     let pool = P::with_objects(OBJECTS);
     timed(threads, operations, |start| {
         let warm: Vec<_> = (0..HELD).map(|_| pool.acquire()).collect();
@@ -150,7 +153,7 @@ fn one<P: ObjectPool>(threads: usize, operations: usize) -> f64 {
 }
 
 /// Nanoseconds for the oldest of a ring that goes back and another that is acquired.
-fn ring<P: ObjectPool>(threads: usize, operations: usize) -> f64 {
+fn ring<P: ObjectPool>(threads: usize, operations: usize) -> Timing {
     let pool = P::with_objects(OBJECTS);
     timed(threads, operations, |start| {
         let mut ring: Vec<_> = (0..HELD).map(|_| Some(pool.acquire())).collect();
