@@ -48,7 +48,7 @@ fn unclaimed_magazine_is_emptied_once() {
             let magazine = other.claim_magazine(0).unwrap();
             let taken = magazine.take();
             magazine.supply(other.empty_box().unwrap());
-            let put = taken.map(|index| matches!(magazine.put(index, 2), Put::Kept));
+            let put = taken.map(|index| matches!(magazine.put(index, || 2), Put::Kept));
             magazine.release();
             put
         });

@@ -11,6 +11,7 @@ mod must_fail;
 mod permits;
 mod pool;
 mod reclaim;
+mod reuse;
 mod segment;
 mod slot;
 mod store;

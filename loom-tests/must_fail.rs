@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// Each fault that `planted` knows, and the model that catches it.
-const FAULTS: [(&str, &str); 20] = [
+const FAULTS: [(&str, &str); 21] = [
     ("untagged head", "free::box_given_back_at_once_has_one_owner"),
     ("push without a grace period", "reclaim::reader_against_kill_reap_and_respawn_reads_its_own"),
     (
@@ -36,6 +36,7 @@ const FAULTS: [(&str, &str); 20] = [
         "close ignores holds",
         "closing::last_store_dropped_against_the_last_hold_drops_the_payload_once",
     ),
+    ("stash closed without a fence", "reuse::payload_kept_against_the_closing_is_dropped"),
     ("one pass before a pool refuses", "pool::taker_gets_the_object_that_moves"),
     ("revoke of a lease in use", "pool::use_against_reset_is_seen_or_passed_over"),
     (
@@ -89,7 +90,8 @@ fn planted_faults_are_caught() {
 }
 
 /// The models that cost next to nothing: each may be the one that misses an operation's ordering.
-const QUICK: [&str; 7] = ["closing", "free", "magazine", "permits", "pool", "segment", "word"];
+const QUICK: [&str; 8] =
+    ["closing", "free", "magazine", "permits", "pool", "reuse", "segment", "word"];
 
 #[test]
 #[ignore = "runs the other models, by `.ci/models weaken`"]

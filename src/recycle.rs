@@ -14,7 +14,8 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDequ
 /// # Examples
 ///
 /// The method that is provided drops the old value and makes a new one. A type that owns heap
-/// memory recycles its fields:
+/// memory recycles its fields. It does so by path: `Vec` may get a method of this name that does
+/// something else.
 ///
 /// ```
 /// use hatchery::Recycle;
@@ -28,8 +29,8 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDequ
 /// impl Recycle for Projectile {
 ///     fn recycle(&mut self) {
 ///         let Projectile { speed, hits } = self; // a new field is not forgotten
-///         speed.recycle();
-///         hits.recycle();
+///         Recycle::recycle(speed);
+///         Recycle::recycle(hits);
 ///     }
 /// }
 ///

@@ -170,7 +170,8 @@ impl Seniority {
         self.next.fetch_add(1, ord!(Release: S1))
     }
 
-    fn horizon(&self) -> u64 {
+    /// Stamps from here on are still to be given out.
+    pub(crate) fn horizon(&self) -> u64 {
         // Acquire S1: receives every activation that returned before one with a smaller stamp
         // began: the scan, which comes after, sees it.
         self.next.load(ord!(Acquire: S1))

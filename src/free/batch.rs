@@ -131,6 +131,19 @@ impl Owned {
         self.contents(|contents| Index(contents.indices[position]))
     }
 
+    /// Exchanges the indices at two positions.
+    pub(crate) fn swap(&mut self, one: usize, other: usize) {
+        self.contents(|contents| contents.indices.swap(one, other));
+    }
+
+    /// Moves what another batch holds on top; there is room for it.
+    pub(crate) fn append(&mut self, other: &mut Owned) {
+        for position in 0..other.len() {
+            self.push(other.at(position));
+        }
+        other.contents(|contents| contents.len = 0);
+    }
+
     /// Takes the index at a position out and moves the last one there.
     pub(crate) fn swap_remove(&mut self, position: usize) {
         self.contents(|contents| {

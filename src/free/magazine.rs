@@ -12,12 +12,17 @@ use crate::sync::{AtomicBool, AtomicPtr, Counter, Ordering, UnsafeCell, planted}
 /// What is counted, one counter each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
+    /// An entity became Pending.
     Spawned,
+    /// An entity was spawned and activated in one step.
+    Shown,
     Activated,
     Cancelled,
     Killed,
     Revived,
     Reaped,
+    /// An entity was killed and reaped in one call.
+    Despawned,
     Rejected,
     /// An entity was ended to make room for another.
     Overwritten,
@@ -28,10 +33,16 @@ pub(crate) enum Event {
     DropPanicked,
     HoldTaken,
     HoldGiven,
+    /// A `spawn_recycled` constructed a payload.
+    Created,
+    /// A retained payload served a `spawn_recycled`.
+    Hit,
+    /// There was none to serve it.
+    Missed,
 }
 
 /// How many events there are.
-const EVENTS: usize = Event::HoldGiven as usize + 1;
+const EVENTS: usize = Event::Missed as usize + 1;
 
 /// Counts of events, of one magazine or of one shard's foreign threads.
 #[derive(Debug)]
@@ -50,19 +61,14 @@ impl Tally {
     /// Entities that began here.
     #[inline]
     pub(crate) fn begun(&self) -> u64 {
-        self.of(Event::Spawned).get()
+        self.of(Event::Spawned).get() + self.of(Event::Shown).get()
     }
 
     /// Entities that were ended here, wherever they began.
     #[inline]
     pub(crate) fn ended(&self) -> u64 {
-        self.of(Event::Cancelled).get() + self.of(Event::Reaped).get()
-    }
-
-    /// Entities that began here and did not end here: negative where others' are ended.
-    #[inline]
-    pub(crate) fn live(&self) -> i64 {
-        self.begun() as i64 - self.ended() as i64
+        let events = [Event::Cancelled, Event::Reaped, Event::Despawned];
+        events.into_iter().map(|event| self.of(event).get()).sum()
     }
 }
 
@@ -71,6 +77,8 @@ impl Tally {
 struct Pockets {
     take: Option<Owned>,
     give: Option<Owned>,
+    /// How many indices make `give` full.
+    limit: usize,
     spare: Option<Owned>,
 }
 
@@ -87,22 +95,25 @@ pub(crate) struct Magazine {
 }
 
 /// The most that was alive at once, as far as this magazine's owner can tell.
+///
+/// What is kept up to date is the *headroom*: how many more may begin here before there are more
+/// than ever. One counter goes down at a beginning and up at an end.
 #[derive(Debug)]
 pub(crate) struct Peak {
-    /// What is alive beyond this magazine's own tally, as of the last look.
-    others: Counter,
     highest: Counter,
-    /// The window of statistics that `others` was looked up in.
+    headroom: Counter,
+    /// The window of statistics that both belong to.
     window: Counter,
 }
 
 impl Peak {
     fn new() -> Peak {
-        Peak { others: Counter::new(0), highest: Counter::new(0), window: Counter::new(u64::MAX) }
+        Peak { highest: Counter::new(0), headroom: Counter::new(0), window: Counter::new(u64::MAX) }
     }
 
-    pub(crate) fn highest(&self) -> u64 {
-        self.highest.get()
+    /// The most that was alive at once in a window of statistics.
+    pub(crate) fn highest(&self, window: u64) -> u64 {
+        if self.window.get() == window { self.highest.get() } else { 0 }
     }
 
     #[inline]
@@ -110,22 +121,27 @@ impl Peak {
         self.window.get()
     }
 
-    /// Begins a window: others' entities are looked up at the next claim.
-    pub(crate) fn restart(&self) {
-        self.highest.set(0);
-    }
-
-    pub(crate) fn look_up(&self, others: i64, window: u64) {
-        self.others.set(others as u64);
+    /// Takes note of what is alive now, everywhere; and begins the window, if it is another one.
+    pub(crate) fn look_up(&self, live: u64, window: u64) {
+        let before = self.highest(window);
+        self.highest.set(before.max(live));
+        self.headroom.set(before.saturating_sub(live));
         self.window.set(window);
     }
 
+    /// One more is alive.
     #[inline]
-    pub(crate) fn rise(&self, own: i64) {
-        let live = own.saturating_add(self.others.get() as i64);
-        if live > self.highest.get() as i64 {
-            self.highest.set(live as u64);
+    pub(crate) fn rise(&self) {
+        match self.headroom.get().checked_sub(1) {
+            Some(left) => self.headroom.set(left),
+            None => self.highest.add_owned(1),
         }
+    }
+
+    /// One less is alive.
+    #[inline]
+    pub(crate) fn fall(&self) {
+        self.headroom.add_owned(1);
     }
 }
 
@@ -147,7 +163,7 @@ impl Magazine {
         Magazine {
             claimed: AtomicBool::new(true),
             next: AtomicPtr::new(std::ptr::null_mut()),
-            pockets: UnsafeCell::new(Pockets { take: None, give: None, spare: None }),
+            pockets: UnsafeCell::new(Pockets { take: None, give: None, limit: 0, spare: None }),
             tally: Tally::new(),
             peak: Peak::new(),
         }
@@ -232,15 +248,19 @@ impl<'m> Claimed<'m> {
         })
     }
 
-    /// Gives a Dead slot's index back; the batch counts as full at `limit`.
+    /// Gives a Dead slot's index back. A box that is begun with it counts as full at `limit`.
     #[inline]
-    pub(crate) fn put(&self, index: Index, limit: usize) -> Put {
+    pub(crate) fn put(&self, index: Index, limit: impl FnOnce() -> usize) -> Put {
         self.pockets(|pockets| {
-            if pockets.give.is_none() {
-                pockets.give = pockets.spare.take();
-            }
-            let Some(give) = &mut pockets.give else { return Put::NoBox };
-            if give.push(index) < limit {
+            let give = match &mut pockets.give {
+                Some(give) => give,
+                none => {
+                    let Some(spare) = pockets.spare.take() else { return Put::NoBox };
+                    pockets.limit = limit();
+                    none.insert(spare)
+                }
+            };
+            if give.push(index) < pockets.limit {
                 return Put::Kept;
             }
             pockets.give.take().map_or(Put::Kept, Put::Full)

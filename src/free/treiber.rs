@@ -53,12 +53,18 @@ impl TaggedHead {
         link(self.0.load(Ordering::Relaxed))
     }
 
-    /// Pushes a number that the caller owns, below 2^32 - 2; false if the stack is closed, and the
-    /// caller owns it still. `set_next` stores the link that it is given with the number's thing;
-    /// Relaxed suffices.
+    /// Pushes a number that the caller owns, below 2^32 - 2, on a stack that is never closed while
+    /// anybody pushes. `set_next` stores the link that it is given with the number's thing; Relaxed
+    /// suffices.
+    pub(crate) fn push(&self, number: u32, set_next: impl Fn(u32)) {
+        let open = self.push_unless_closed(number, set_next);
+        debug_assert!(open, "a stack that is closed");
+    }
+
+    /// The same on a stack that may be closed; false if it is, and the caller owns the number still.
     #[inline]
     #[must_use]
-    pub(crate) fn push(&self, number: u32, set_next: impl Fn(u32)) -> bool {
+    pub(crate) fn push_unless_closed(&self, number: u32, set_next: impl Fn(u32)) -> bool {
         // Relaxed: the head is only compared and linked to.
         let mut head = self.0.load(Ordering::Relaxed);
         loop {
@@ -128,8 +134,7 @@ impl TaggedStack {
     /// Pushes a batch.
     pub(crate) fn push(&self, batch: Owned) {
         let batch = batch.batch();
-        let open = self.0.push(batch.number(), |link| batch.set_next(link));
-        debug_assert!(open, "a stack of batches is never closed");
+        self.0.push(batch.number(), |link| batch.set_next(link));
     }
 
     /// Pops a batch.

@@ -56,13 +56,13 @@ pub(super) unsafe fn send_home<T: Recycle>(
     index: Index,
 ) {
     if in_destructor::now() {
-        // SAFETY: the caller's duty, which the task takes over (invariant 14).
+        // SAFETY: the caller's duty, which the task takes over (invariant 15).
         let task = move || unsafe { go_to_rest(core, slot, index) };
         // SAFETY: a destructor runs on this thread; what the task needs stays, because the unit
-        // keeps the core, and the objects of a pool borrow nothing (invariant 8, 14).
+        // keeps the core, and the objects of a pool borrow nothing (invariant 8, 15).
         unsafe { in_destructor::run_outermost(task) };
     } else {
-        // SAFETY: the caller's duty (invariant 14).
+        // SAFETY: the caller's duty (invariant 15).
         unsafe { go_to_rest(core, slot, index) };
     }
 }
@@ -71,7 +71,7 @@ pub(super) unsafe fn send_home<T: Recycle>(
 /// As for [`send_home`].
 #[inline]
 unsafe fn go_to_rest<T: Recycle>(core: NonNull<Core<T>>, slot: NonNull<Slot<T>>, index: Index) {
-    // SAFETY: the unit keeps the core until the push below (invariant 14).
+    // SAFETY: the unit keeps the core until the push below (invariant 15).
     let shared = unsafe { core.as_ref() };
     // SAFETY: a slot stays as long as the core (invariant 11).
     let place = unsafe { slot.as_ref() };
@@ -80,7 +80,7 @@ unsafe fn go_to_rest<T: Recycle>(core: NonNull<Core<T>>, slot: NonNull<Slot<T>>,
     // The last touch: from here on the slot is anybody's, and the core as well, whose end nothing
     // holds up. So only what lies in cells goes into the call.
     if !rest::push(&shared.home().head, &shared.slots, &place.header, index) {
-        // SAFETY: the stack was closed, so the caller owns the slot still (invariant 14).
+        // SAFETY: the stack was closed, so the caller owns the slot still (invariant 15).
         unsafe { end_closed(core, slot) };
     }
 }
@@ -92,7 +92,7 @@ unsafe fn go_to_rest<T: Recycle>(core: NonNull<Core<T>>, slot: NonNull<Slot<T>>,
 #[cold]
 unsafe fn end_closed<T: Recycle>(core: NonNull<Core<T>>, slot: NonNull<Slot<T>>) {
     {
-        // SAFETY: the unit keeps the core until it gives the reference back below (invariant 14).
+        // SAFETY: the unit keeps the core until it gives the reference back below (invariant 15).
         let shared = unsafe { core.as_ref() };
         // SAFETY: a slot stays as long as the core (invariant 11).
         let slot = unsafe { slot.as_ref() };
@@ -100,7 +100,7 @@ unsafe fn end_closed<T: Recycle>(core: NonNull<Core<T>>, slot: NonNull<Slot<T>>)
             shared.drop_object(slot);
         }
     }
-    // SAFETY: the unit owned one (invariant 14).
+    // SAFETY: the unit owned one (invariant 15).
     unsafe { give_back(core, 1) };
 }
 
@@ -110,7 +110,7 @@ unsafe fn end_closed<T: Recycle>(core: NonNull<Core<T>>, slot: NonNull<Slot<T>>)
 /// * The caller was the last to leave the gate, and gives the core away.
 pub(super) unsafe fn close<T: Recycle>(core: NonNull<Core<T>>) {
     let away = {
-        // SAFETY: `OPEN` is in the count until it is given back below (invariant 14).
+        // SAFETY: `OPEN` is in the count until it is given back below (invariant 15).
         let shared = unsafe { core.as_ref() };
         let at_rest: u64 = shared.shards.iter().map(|shard| shared.end(shard.head.close())).sum();
         if in_destructor::now() {
@@ -118,7 +118,7 @@ pub(super) unsafe fn close<T: Recycle>(core: NonNull<Core<T>>) {
         }
         shared.units.tally().open() - at_rest
     };
-    // SAFETY: the open pool's, less one for each unit that is not at rest (invariant 14).
+    // SAFETY: the open pool's, less one for each unit that is not at rest (invariant 15).
     unsafe { give_back(core, OPEN - away) };
 }
 
@@ -143,12 +143,12 @@ impl<T: Recycle> Core<T> {
 /// # Safety
 /// * The caller owns so many, and touches the core no more.
 pub(super) unsafe fn give_back<T>(core: NonNull<Core<T>>, references: u64) {
-    // SAFETY: the references that the caller owns keep the core (invariant 14).
+    // SAFETY: the references that the caller owns keep the core (invariant 15).
     let count = unsafe { &(*core.as_ptr()).references };
     // AcqRel K2: what was done with the core comes before its end; whoever ends it receives what
     // all others did.
     if count.fetch_sub(references, ord!(AcqRel: K2)) == references {
-        // SAFETY: the last reference is gone, and `Pool::new` made it as a box (invariant 14).
+        // SAFETY: the last reference is gone, and `Pool::new` made it as a box (invariant 15).
         drop(unsafe { Box::from_raw(core.as_ptr()) });
     }
 }

@@ -50,9 +50,9 @@ pub struct Lease<T: Recycle> {
     _object: PhantomData<fn(T) -> T>,
 }
 
-// SAFETY: a lease is an object that its holder alone uses, and its pool (invariant 14).
+// SAFETY: a lease is an object that its holder alone uses, and its pool (invariant 15).
 unsafe impl<T: Recycle + Send> Send for Lease<T> {}
-// SAFETY: a shared lease gives no way to its object (invariant 14).
+// SAFETY: a shared lease gives no way to its object (invariant 15).
 unsafe impl<T: Recycle + Send> Sync for Lease<T> {}
 
 impl<T: Recycle> Lease<T> {
@@ -65,7 +65,7 @@ impl<T: Recycle> Lease<T> {
     #[inline]
     fn slot(&self) -> &Slot<T> {
         // SAFETY: a slot stays as long as the core, which the lease's unit keeps, or, when it was
-        // revoked, its own reference (invariant 11, 14).
+        // revoked, its own reference (invariant 11, 15).
         unsafe { self.slot.as_ref() }
     }
 
@@ -185,11 +185,11 @@ impl<T: Recycle> Lease<T> {
         let (core, slot, index) = (self.core, self.slot, self.index);
         if self.slot().word.end_lease(self.generation) {
             // SAFETY: the change of the word gave this call the slot, with its object, and the
-            // unit keeps the core (invariant 3, 14).
+            // unit keeps the core (invariant 3, 15).
             unsafe { close::send_home(core, slot, index) };
             return true;
         }
-        // SAFETY: the lease was revoked, and owns a reference for that (invariant 14).
+        // SAFETY: the lease was revoked, and owns a reference for that (invariant 15).
         unsafe { close::give_back(core, 1) };
         false
     }
@@ -239,7 +239,7 @@ impl<T: Recycle> Deref for LeaseMut<'_, T> {
     #[inline]
     fn deref(&self) -> &T {
         // SAFETY: the mark keeps everybody else from the object, and the borrow of the lease its
-        // holder (invariant 14).
+        // holder (invariant 15).
         unsafe { self.lease.slot().payload.get() }
     }
 }
@@ -247,7 +247,7 @@ impl<T: Recycle> Deref for LeaseMut<'_, T> {
 impl<T: Recycle> DerefMut for LeaseMut<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as above (invariant 14).
+        // SAFETY: as above (invariant 15).
         unsafe { self.lease.slot().payload.get_mut() }
     }
 }

@@ -75,9 +75,9 @@ pub struct Pool<T: Recycle> {
     _object: PhantomData<fn(T) -> T>,
 }
 
-// SAFETY: a pool gives an object to one holder at a time, on any thread (invariant 14).
+// SAFETY: a pool gives an object to one holder at a time, on any thread (invariant 15).
 unsafe impl<T: Recycle + Send> Send for Pool<T> {}
-// SAFETY: as above; nothing gives shared access to an object (invariant 14).
+// SAFETY: as above; nothing gives shared access to an object (invariant 15).
 unsafe impl<T: Recycle + Send> Sync for Pool<T> {}
 
 /// Shards that a pool has at most: more would not be reached by this many cores.
@@ -208,7 +208,7 @@ impl<T: Recycle + Send + 'static> Pool<T> {
             core.home().events.revoked.add_shared(1);
             pause_point!("revoked, not at rest");
             // SAFETY: the change of the word gave this call the slot, with its object, and the
-            // pool that it borrows keeps the core (invariant 3, 14).
+            // pool that it borrows keeps the core (invariant 3, 15).
             unsafe { close::send_home(self.core, NonNull::from(slot), index) };
             revoked += 1;
         }
@@ -300,7 +300,7 @@ impl<T: Recycle + Send + 'static> Pool<T> {
 impl<T: Recycle> Pool<T> {
     #[inline]
     fn core(&self) -> &Core<T> {
-        // SAFETY: an open pool keeps the core (invariant 14).
+        // SAFETY: an open pool keeps the core (invariant 15).
         unsafe { self.core.as_ref() }
     }
 }
@@ -315,7 +315,7 @@ impl<T: Recycle> Clone for Pool<T> {
 impl<T: Recycle> Drop for Pool<T> {
     fn drop(&mut self) {
         if self.core().gate.leave() {
-            // SAFETY: this was the last (invariant 14).
+            // SAFETY: this was the last (invariant 15).
             unsafe { close::close(self.core) };
         }
     }

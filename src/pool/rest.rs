@@ -125,7 +125,7 @@ impl Shard {
 /// caller owns the slot still.
 #[inline]
 pub(super) fn push<T>(head: &TaggedHead, slots: &Slots<T>, place: &Place, index: Index) -> bool {
-    head.push(index.0, |below| place.put(below, depth(slots, below) + 1))
+    head.push_unless_closed(index.0, |below| place.put(below, depth(slots, below) + 1))
 }
 
 /// How many lie on a stack whose top this link leads to: a statistic. The link may be news from a

@@ -29,8 +29,6 @@ pub(super) struct Entry {
     pub(super) lending: Seat,
     /// Whether this thread has handed garbage over and not looked around since.
     pub(super) owes: Cell<bool>,
-    /// Whether this thread is in the middle of an eviction.
-    pub(super) evicting: Cell<bool>,
 }
 
 /// The list; it clears the cache before its entries go.
@@ -69,6 +67,15 @@ pub(super) fn entry(domain: &Domain) -> Rc<Entry> {
 /// This thread's entry for a store, if it has one.
 pub(super) fn known_entry(domain: &Domain) -> Option<Rc<Entry>> {
     cached(domain).or_else(|| LIST.try_with(|list| list.find(domain)).ok().flatten())
+}
+
+/// The magazine that the thread's sessions on this store have claimed, if its entry is at hand.
+#[inline]
+pub(super) fn cached_magazine(domain: &Domain) -> Option<NonNull<Magazine>> {
+    let cached = CACHE.try_with(Cell::get).unwrap_or(ptr::null());
+    // SAFETY: as in `cached` (invariant 10).
+    let entry = unsafe { cached.as_ref() }?;
+    if entry.store == domain.number { entry.magazine.get() } else { None }
 }
 
 #[inline]
@@ -130,7 +137,6 @@ impl Entry {
             magazine: Cell::new(None),
             lending: domain.lenders.take_seat(),
             owes: Cell::new(false),
-            evicting: Cell::new(false),
         }
     }
 }

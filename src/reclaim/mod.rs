@@ -12,7 +12,7 @@ mod local;
 mod session;
 
 pub(crate) use gate::Gate;
-pub(crate) use session::Session;
+pub(crate) use session::{Session, claimed_here};
 
 use crossbeam_epoch::Collector;
 

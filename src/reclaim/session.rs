@@ -1,6 +1,6 @@
 //! A session: a pin of one thread on one store, and the thread's claim on a magazine.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::ptr::NonNull;
 use std::rc::Rc;
 
@@ -72,17 +72,20 @@ impl Session {
         &self,
         circulation: &'c Circulation,
     ) -> Result<Claimed<'c>, OutOfMemory> {
-        match self.entry.magazine.get() {
-            Some(magazine) => {
-                // SAFETY: it belongs to this store's circulation, which outlives the session
-                // (invariant 11).
-                let magazine = unsafe { magazine.as_ref() };
-                // SAFETY: this thread's sessions have claimed it, and this is one of them
-                // (invariant 5).
-                Ok(unsafe { Claimed::new(magazine) })
-            }
+        match self.claimed(circulation) {
+            Some(claimed) => Ok(claimed),
             None => self.claim(circulation),
         }
+    }
+
+    /// The magazine that this thread's sessions share, if they have claimed one.
+    #[inline]
+    pub(crate) fn claimed<'c>(&self, _owner: &'c Circulation) -> Option<Claimed<'c>> {
+        let magazine = self.entry.magazine.get()?;
+        // SAFETY: it belongs to this store's circulation, which the caller borrows (invariant 11).
+        let magazine = unsafe { magazine.as_ref() };
+        // SAFETY: this thread's sessions have claimed it, and this is one of them (invariant 5).
+        Some(unsafe { Claimed::new(magazine) })
     }
 
     #[cold]
@@ -125,15 +128,6 @@ impl Session {
             out.sub_shared(1);
         });
         guard.flush();
-    }
-
-    /// Begins an eviction, unless one is under way on this thread in this store: what it calls
-    /// back may spawn, and must not evict without end.
-    pub(crate) fn begin_eviction(&self) -> Option<Eviction<'_>> {
-        if self.entry.evicting.replace(true) {
-            return None;
-        }
-        Some(Eviction { evicting: &self.entry.evicting })
     }
 
     /// Asks the collector to advance, and moves the pin along where that is allowed.
@@ -202,16 +196,15 @@ impl Session {
     }
 }
 
-/// An eviction that is under way on this thread.
-#[derive(Debug)]
-pub(crate) struct Eviction<'e> {
-    evicting: &'e Cell<bool>,
-}
-
-impl Drop for Eviction<'_> {
-    fn drop(&mut self) {
-        self.evicting.set(false);
-    }
+/// The magazine that this thread has claimed just now, if it has: to count without a session.
+#[inline]
+pub(crate) fn claimed_here<'c>(domain: &Domain, _owner: &'c Circulation) -> Option<Claimed<'c>> {
+    let magazine = local::cached_magazine(domain)?;
+    // SAFETY: it belongs to this store's circulation, which the caller borrows (invariant 11).
+    let magazine = unsafe { magazine.as_ref() };
+    // SAFETY: a session of this thread has claimed it and is open: the claim ends with the thread's
+    // last session, which takes the magazine out of its entry (invariant 5).
+    Some(unsafe { Claimed::new(magazine) })
 }
 
 impl Drop for Session {

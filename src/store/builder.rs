@@ -9,6 +9,7 @@ use crossbeam_utils::CachePadded;
 use super::Store;
 use super::core::{Core, OnDying};
 use super::permits::{Ceiling, Permits};
+use super::reuse::{Retain, Reuse};
 use super::scenes;
 use super::stats::Window;
 use crate::error::ConfigError;
@@ -18,6 +19,7 @@ use crate::id::{EntityId, SceneId};
 use crate::limits::{Exhaustion, Limits};
 use crate::reason::EndReason;
 use crate::reclaim::Domain;
+use crate::recycle::Recycle;
 use crate::segment::{MAX_SLOTS, Sides, Table};
 use crate::seniority::Seniority;
 use crate::sync::{Arc, AtomicU64, Counter};
@@ -52,6 +54,7 @@ pub struct StoreBuilder<T> {
     last: NonZeroU32,
     backlog: Option<usize>,
     on_dying: Option<OnDying<T>>,
+    retain: Option<Retain<T>>,
 }
 
 impl<T: Send + Sync + 'static> StoreBuilder<T> {
@@ -63,6 +66,7 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
             last: NonZeroU32::MAX,
             backlog: None,
             on_dying: None,
+            retain: None,
         }
     }
 
@@ -110,6 +114,34 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
         StoreBuilder { on_dying: Some(Box::new(f)), ..self }
     }
 
+    /// How many cleared payloads are kept for [`Store::spawn_recycled`]; by default none, and
+    /// `usize::MAX` is no limit.
+    ///
+    /// A payload that would be dropped is cleared and kept instead, while fewer than that are:
+    /// never more, not for an instant ([`Stats::idle`](crate::Stats::idle)). Payloads of ended
+    /// entities that still wait in their slots are not among them. What is kept goes when the
+    /// last `Store` does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use hatchery::Store;
+    ///
+    /// let store: Store<String> = Store::builder().retain(2).build()?;
+    /// for _ in 0..5 {
+    ///     store.spawn_recycled(|name| name.push_str("orc"))?.activate();
+    /// }
+    /// store.clear();
+    /// assert_eq!(store.stats().idle, 2, "three were dropped");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn retain(self, payloads: usize) -> Self
+    where
+        T: Recycle,
+    {
+        StoreBuilder { retain: Some(Retain::new(payloads)), ..self }
+    }
+
     /// Makes the store.
     ///
     /// # Errors
@@ -123,10 +155,12 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
         let backlog = self.checked_backlog()?;
         let lease = scenes::take(self.scene, self.last)?;
         let evicts = ceiling.is_some() && self.limits.policy == Exhaustion::OverwriteOldest;
+        let domain = Domain::new();
+        let reuse = Reuse::asked(self.retain, &domain.gate);
         let core = Core {
             table: Table::new(Sides { stamps: evicts, links: true }),
             circulation: Arc::new(Circulation::new(shards)),
-            domain: Domain::new(),
+            domain,
             scene: lease.scene,
             first_id: u64::from(lease.scene.0) << EntityId::SEQ_BITS,
             floor: lease.floor,
@@ -137,6 +171,7 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
             permits: ceiling.map(|ceiling| Permits::new(ceiling, shards)),
             seniority: evicts.then(|| Seniority::new(self.limits.capacity)),
             on_dying: self.on_dying,
+            reuse,
             fresh: CachePadded::new(AtomicU64::new(0)),
             retired: Counter::new(0),
             starving: Counter::new(0),
@@ -162,17 +197,20 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
     /// The capacity to enforce, if there is one.
     fn checked_ceiling(&self) -> Result<Option<Ceiling>, ConfigError> {
         let Limits { capacity, max_capacity, policy } = self.limits;
+        let max = usize::try_from(MAX_SLOTS).unwrap_or(usize::MAX - 1);
+        if policy == Exhaustion::GrowToCap && max_capacity < capacity {
+            return Err(ConfigError::MaxCapacity { value: max_capacity, capacity, max });
+        }
         if capacity == usize::MAX {
             return Ok(None);
         }
-        let max = usize::try_from(MAX_SLOTS).unwrap_or(usize::MAX - 1);
         if capacity == 0 || capacity > max {
             return Err(ConfigError::Capacity { value: capacity, max });
         }
         let most = match policy {
             Exhaustion::Reject | Exhaustion::OverwriteOldest => capacity,
             Exhaustion::GrowToCap if max_capacity == usize::MAX => max,
-            Exhaustion::GrowToCap if max_capacity < capacity || max_capacity > max => {
+            Exhaustion::GrowToCap if max_capacity > max => {
                 return Err(ConfigError::MaxCapacity { value: max_capacity, capacity, max });
             }
             Exhaustion::GrowToCap => max_capacity,
@@ -205,6 +243,7 @@ impl<T> fmt::Debug for StoreBuilder<T> {
             .field("last_generation", &self.last)
             .field("backlog", &self.backlog)
             .field("on_dying", &self.on_dying.is_some())
+            .field("retain", &self.retain.as_ref().map(|retain| retain.payloads))
             .finish()
     }
 }

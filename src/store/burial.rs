@@ -1,6 +1,7 @@
 //! The way of a Dead slot back into circulation, and `reclaim`, which walks it to the end.
 
 use super::core::Core;
+use super::permits::Permits;
 use super::supply::SHORT_PATIENCE;
 use crate::free::{Claimed, Event, Magazine, Owned, Put};
 use crate::reclaim::Session;
@@ -25,24 +26,40 @@ impl<T> Core<T> {
     #[inline]
     pub(super) fn bury(&self, session: &Session, index: Index, event: Event) {
         pause_point!("dead, not buried");
-        self.count(session, event);
-        if let Some(permits) = &self.permits {
-            permits.give(session.home());
-        }
-        self.put_slot(session, index);
+        self.bury_with(session, index, event, self.permits.as_ref());
     }
 
     /// `bury` for a slot whose permit goes straight to the caller.
     pub(super) fn bury_evicted(&self, session: &Session, index: Index) {
         pause_point!("evicted, not buried");
-        self.count(session, Event::Reaped);
         self.count(session, Event::Overwritten);
-        self.put_slot(session, index);
+        self.bury_with(session, index, Event::Reaped, None);
+    }
+
+    #[inline]
+    fn bury_with(&self, session: &Session, index: Index, event: Event, permits: Option<&Permits>) {
+        let magazine = self.magazine(session);
+        match magazine {
+            Some(magazine) => {
+                magazine.tally.of(event).add_owned(1);
+                magazine.peak.fall();
+            }
+            None => self.count_foreign(session.home(), event),
+        }
+        if let Some(permits) = permits {
+            permits.give(session.home());
+        }
+        match magazine {
+            Some(magazine) => self.put_into(session, magazine, index),
+            None => self.put_dead(session.home(), index),
+        }
     }
 
     /// Takes a slot back that was reserved and not used: into the magazine, or else through limbo,
     /// never on a list (Rule L).
     pub(super) fn put_back(&self, session: &Session, index: Index) {
+        let word = &self.table.known(index).word;
+        word.set(word.peek().vacant());
         let kept = self.magazine(session).is_some_and(|magazine| magazine.untake(index));
         if !kept {
             self.put_slot(session, index);
@@ -63,15 +80,19 @@ impl<T> Core<T> {
     }
 
     /// Puts a Dead slot into the magazine.
-    #[inline]
     fn put_slot(&self, session: &Session, index: Index) {
+        match self.magazine(session) {
+            Some(magazine) => self.put_into(session, magazine, index),
+            None => self.put_dead(session.home(), index),
+        }
+    }
+
+    #[inline]
+    fn put_into(&self, session: &Session, magazine: Claimed<'_>, index: Index) {
         if planted("destructor before the grace period") {
             let _ = self.renew(session, self.table.known(index));
         }
-        let Some(magazine) = self.magazine(session) else {
-            return self.put_dead(session.home(), index);
-        };
-        match magazine.put(index, self.full_batch()) {
+        match magazine.put(index, || self.full_batch()) {
             Put::Kept => {}
             Put::Full(batch) => self.hand_over(session, batch),
             Put::NoBox => self.put_slot_slow(session, magazine, index),
@@ -86,10 +107,11 @@ impl<T> Core<T> {
         if let Some(surplus) = magazine.supply(empty) {
             self.circulation.put_empty(surplus);
         }
-        self.put_slot(session, index);
+        self.put_into(session, magazine, index);
     }
 
     /// Puts a Dead slot on a dead stack.
+    #[cold]
     fn put_dead(&self, home: usize, index: Index) {
         let mut shards = 0..self.circulation.shard_count();
         match shards.find_map(|step| self.circulation.shard(home + step)) {
@@ -220,9 +242,11 @@ impl<T> Reclaim<'_, T> {
     }
 
     /// How many entities this thread's magazine has counted out: destructors run by this call add
-    /// to it.
+    /// to it. Not what was overwritten: a destructor that spawns into a full store ends another with
+    /// each, whose destructor may do the same for ever.
     fn ended_here(&self) -> u64 {
-        self.core.magazine(self.session).map_or(0, |magazine| magazine.tally.ended())
+        let Some(magazine) = self.core.magazine(self.session) else { return 0 };
+        magazine.tally.ended().saturating_sub(magazine.tally.of(Event::Overwritten).get())
     }
 
     fn patience(&self) -> u32 {
@@ -304,15 +328,17 @@ impl<T> Reclaim<'_, T> {
             if word.state() != State::Dead {
                 continue;
             }
-            if !word.emptied() && std::mem::needs_drop::<T>() {
+            let runs_user_code = std::mem::needs_drop::<T>() || self.core.reuse.is_some();
+            if !word.emptied() && runs_user_code {
                 if self.budget == 0 {
                     return false;
                 }
                 self.budget -= 1;
             }
             self.back += 1;
-            if self.core.renew(self.session, slot).is_none() {
-                batch.swap_remove(position);
+            match self.core.renew(self.session, slot) {
+                Some(_) => slot.word.set(word.vacant()),
+                None => batch.swap_remove(position),
             }
         }
         true

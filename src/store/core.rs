@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use crossbeam_utils::CachePadded;
 
 use super::permits::Permits;
+use super::reuse::{Reuse, drop_contained};
 use super::scenes;
 use super::stats::Window;
 use crate::error::{LookupError, TransitionError};
@@ -14,12 +15,12 @@ use crate::handle::Handle;
 use crate::id::{EntityId, SceneId};
 use crate::limits::Limits;
 use crate::reason::EndReason;
-use crate::reclaim::{Domain, Session};
+use crate::reclaim::{Domain, Session, claimed_here};
 use crate::segment::{Index, MAX_SLOTS, Table};
 use crate::seniority::Seniority;
 use crate::slot::{Slot, contained, in_destructor};
 use crate::state::State;
-use crate::sync::{Arc, AtomicU64, Counter, Ordering, planted};
+use crate::sync::{Arc, AtomicU64, Counter, Ordering, planted, thread_ordinal};
 use crate::word::{Refusal, SlotWord};
 
 /// What `StoreBuilder::on_dying` registers.
@@ -45,6 +46,8 @@ pub(crate) struct Core<T> {
     /// Who is the oldest, in a store that ends the oldest.
     pub(super) seniority: Option<Seniority>,
     pub(super) on_dying: Option<OnDying<T>>,
+    /// What `StoreBuilder::retain` asked for.
+    pub(super) reuse: Option<Arc<Reuse<T>>>,
     /// The first index that was never given out.
     pub(super) fresh: CachePadded<AtomicU64>,
     /// Slots taken out of use.
@@ -70,6 +73,10 @@ pub(super) struct Vacancy<'c, T> {
     pub(super) slot: &'c Slot<T>,
     pub(super) index: Index,
     pub(super) generation: NonZeroU32,
+    /// Where the slot came from, and where its entity is counted.
+    pub(super) magazine: Claimed<'c>,
+    /// Whether another entity was ended to make room.
+    pub(super) forced: bool,
 }
 
 impl<T> Core<T> {
@@ -149,19 +156,25 @@ impl<T> Core<T> {
         }
     }
 
+    /// Counts an event for a thread that may have no session open.
+    #[inline]
+    pub(super) fn count_here(&self, event: Event) {
+        match claimed_here(&self.domain, &self.circulation) {
+            Some(magazine) => magazine.tally.of(event).add_owned(1),
+            None => self.count_foreign(thread_ordinal(), event),
+        }
+    }
+
     /// Counts an event for a thread without a magazine.
+    #[cold]
     pub(super) fn count_foreign(&self, home: usize, event: Event) {
         self.circulation.count_foreign(home, event);
     }
 
-    /// The magazine of a session, brought up to the current window of statistics.
+    /// The magazine of a session.
     #[inline]
     pub(super) fn magazine(&self, session: &Session) -> Option<Claimed<'_>> {
-        let magazine = session.magazine(&self.circulation).ok()?;
-        if magazine.peak.window() != self.window_number.get() {
-            self.look_up_others(&magazine);
-        }
-        Some(magazine)
+        session.magazine(&self.circulation).ok()
     }
 
     /// Tells `on_dying` of an entity that this call has moved to Dying; the payload is readable,
@@ -175,33 +188,41 @@ impl<T> Core<T> {
         reason: EndReason,
     ) {
         if let Some(on_dying) = &self.on_dying {
-            // SAFETY: the caller's compare-and-swap saw the entity Active, with Acquire, under a
-            // pin that lasts until after the callback (invariant 2, 4).
-            let payload = unsafe { slot.payload.get() };
-            if contained(|| on_dying(handle, payload, reason)).is_none() {
-                self.count(session, Event::DropPanicked);
-            }
+            self.tell(on_dying, session, slot, handle, reason);
         }
     }
 
-    /// Drops a payload that was taken out of its slot: here, or, inside a destructor, when the
+    #[cold]
+    fn tell(
+        &self,
+        on_dying: &OnDying<T>,
+        session: &Session,
+        slot: &Slot<T>,
+        handle: Handle,
+        reason: EndReason,
+    ) {
+        // SAFETY: the caller's compare-and-swap saw the entity Active, with Acquire, under a pin
+        // that lasts until after the callback (invariant 2, 4).
+        let payload = unsafe { slot.payload.get() };
+        if contained(|| on_dying(handle, payload, reason)).is_none() {
+            self.count(session, Event::DropPanicked);
+        }
+    }
+
+    /// Drops a payload that was taken out of its slot, unless it is retained: here, or, inside a destructor, when the
     /// outermost one has returned, so that a chain of any length needs no stack.
     pub(super) fn drop_taken(&self, value: T) {
+        if let Some(reuse) = &self.reuse {
+            return self.let_go(reuse, value);
+        }
         if !std::mem::needs_drop::<T>() {
             return;
         }
         if !in_destructor::now() {
-            if in_destructor::run(|| drop(value)) {
-                self.count_foreign(0, Event::DropPanicked);
-            }
-            return;
+            return drop_contained(&self.circulation, value);
         }
         let circulation = Arc::clone(&self.circulation);
-        let task = move || {
-            if in_destructor::run(|| drop(value)) {
-                circulation.count_foreign(0, Event::DropPanicked);
-            }
-        };
+        let task = move || drop_contained(&circulation, value);
         // SAFETY: the task runs on this thread, before the destructor that is running here has
         // returned. `T` may borrow nothing that ends before: a `Store<T>` asks for `T: 'static`
         // (invariant 8).
@@ -227,6 +248,7 @@ impl<T> Core<T> {
                 }
             }
         }
+        self.close_stash();
         scenes::give_back(self.scene, highest);
     }
 

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use super::core::{Core, Vacancy};
 use crate::error::{HoldError, LookupError, SpawnError, SpawnFailure, TransitionError};
-use crate::free::Event;
+use crate::free::{Claimed, Event};
 use crate::handle::Handle;
 use crate::reason::EndReason;
 use crate::reclaim::Session;
@@ -71,19 +71,12 @@ impl<T> Core<T> {
 
     /// Counts a spawn, and the population it makes.
     #[inline]
-    fn count_spawn(&self, session: &Session, active: bool) {
-        let Some(magazine) = self.magazine(session) else {
-            self.count_foreign(session.home(), Event::Spawned);
-            if active {
-                self.count_foreign(session.home(), Event::Activated);
-            }
-            return;
-        };
-        magazine.tally.of(Event::Spawned).add_owned(1);
-        if active {
-            magazine.tally.of(Event::Activated).add_owned(1);
+    fn count_spawn(&self, magazine: Claimed<'_>, event: Event) {
+        if magazine.peak.window() != self.window_number.get() {
+            self.look_up_others(&magazine);
         }
-        magazine.peak.rise(magazine.tally.live());
+        magazine.tally.of(event).add_owned(1);
+        magazine.peak.rise();
     }
 
     /// Spawn, and the payload with it.
@@ -97,7 +90,7 @@ impl<T> Core<T> {
             Ok(vacancy) => {
                 // SAFETY: the vacancy is owned, and its cell is empty (invariant 5).
                 unsafe { vacancy.slot.payload.write(value) };
-                Ok(self.guard_vacancy(session, vacancy))
+                Ok(self.guard_vacancy(vacancy))
             }
             Err(failure) => Err(SpawnError { value, failure }),
         }
@@ -107,17 +100,14 @@ impl<T> Core<T> {
     /// unlike in `spawn` a cancel must not drop it.
     pub(super) fn spawn_empty(&self, session: &Session) -> Result<Reserved<'_, T>, SpawnFailure> {
         let vacancy = self.reserve(session)?;
-        Ok(self.guard_vacancy(session, vacancy))
+        Ok(self.guard_vacancy(vacancy))
     }
 
     #[inline]
-    fn guard_vacancy<'c>(
-        &'c self,
-        session: &Session,
-        Vacancy { slot, index, generation }: Vacancy<'c, T>,
-    ) -> Reserved<'c, T> {
+    pub(super) fn guard_vacancy<'c>(&'c self, vacancy: Vacancy<'c, T>) -> Reserved<'c, T> {
+        let Vacancy { slot, index, generation, magazine, .. } = vacancy;
         slot.word.set(SlotWord::reserved(generation.get()));
-        self.count_spawn(session, false);
+        self.count_spawn(magazine, Event::Spawned);
         Reserved { slot, handle: self.handle(index, generation) }
     }
 
@@ -128,7 +118,7 @@ impl<T> Core<T> {
         session: &Session,
         value: T,
     ) -> Result<Handle, SpawnError<T>> {
-        let Vacancy { slot, index, generation } = match self.reserve(session) {
+        let Vacancy { slot, index, generation, magazine, .. } = match self.reserve(session) {
             Ok(vacancy) => vacancy,
             Err(failure) => return Err(SpawnError { value, failure }),
         };
@@ -140,7 +130,7 @@ impl<T> Core<T> {
         pause_point!("payload written, not published");
         self.stamp(index);
         slot.word.publish(generation.get());
-        self.count_spawn(session, true);
+        self.count_spawn(magazine, Event::Shown);
         Ok(self.handle(index, generation))
     }
 
@@ -250,6 +240,7 @@ impl<T> Core<T> {
     /// Ends an entity from any alive state.
     ///
     /// Seals it in its first step, so that it cannot kill and then lose to a revive.
+    #[inline]
     pub(super) fn despawn(
         &self,
         session: &Session,
@@ -257,32 +248,49 @@ impl<T> Core<T> {
         reason: EndReason,
     ) -> Result<Reaped, TransitionError> {
         let slot = self.find(h)?;
+        match slot.word.advance(Self::generation(h), SlotWord::seal) {
+            Ok(sealed) if sealed.holds() == 0 && self.on_dying.is_none() => {
+                slot.word.finish(sealed);
+                self.bury(session, Self::index(h), Event::Despawned);
+                Ok(Reaped::Done)
+            }
+            Ok(sealed) => Ok(self.settle_sealed(session, slot, h, reason, sealed)),
+            Err(found) => self.despawn_slow(session, slot, h, reason, found),
+        }
+    }
+
+    /// Not Active: the state that was found says which other way there is. A state that moved on
+    /// meanwhile is looked at again, until it is one that ends.
+    #[cold]
+    fn despawn_slow(
+        &self,
+        session: &Session,
+        slot: &Slot<T>,
+        h: Handle,
+        reason: EndReason,
+        mut found: (SlotWord, Refusal),
+    ) -> Result<Reaped, TransitionError> {
         loop {
-            let (word, refusal) = match slot.word.advance(Self::generation(h), SlotWord::seal) {
-                Ok(sealed) => {
-                    self.count(session, Event::Killed);
-                    return Ok(self.settle_sealed(session, slot, h, reason, sealed));
-                }
-                Err(found) => found,
-            };
-            // Not Active: the state that was found says which other way there is. A state that
-            // moved on meanwhile is looked at again, until it is one that ends.
-            let outcome = match word.state() {
-                State::Pending if refusal != Refusal::Gone => {
+            let outcome = match found.0.state() {
+                State::Pending if found.1 != Refusal::Gone => {
                     self.cancel(session, h).map(|()| Reaped::Done)
                 }
-                State::Dying if refusal != Refusal::Gone => self.reap(session, h),
-                _ => return Err(Self::refused(h, (word, refusal))),
+                State::Dying if found.1 != Refusal::Gone => self.reap(session, h),
+                _ => return Err(Self::refused(h, found)),
             };
             match outcome {
                 Err(TransitionError::Illegal { .. } | TransitionError::WrongState { .. }) => {}
                 decided => return decided,
             }
+            found = match slot.word.advance(Self::generation(h), SlotWord::seal) {
+                Ok(sealed) => return Ok(self.settle_sealed(session, slot, h, reason, sealed)),
+                Err(found) => found,
+            };
         }
     }
 
-    /// Finishes what this call has sealed, or leaves it to the last Hold.
-    #[inline]
+    /// Tells of what this call has sealed, and finishes it or leaves it to the last Hold.
+    #[cold]
     fn settle_sealed(
         &self,
         session: &Session,
@@ -291,22 +299,14 @@ impl<T> Core<T> {
         reason: EndReason,
         sealed: SlotWord,
     ) -> Reaped {
+        self.count(session, Event::Killed);
         self.tell_dying(session, slot, h, reason);
         if sealed.holds() > 0 {
             return Reaped::Deferred { holds: sealed.holds() };
         }
-        Self::finish_sealed(slot, h);
+        slot.word.finish(sealed);
         self.bury(session, Self::index(h), Event::Reaped);
         Reaped::Done
-    }
-
-    /// Sealed Dying → Dead, by the call that sealed it: it owes the slot its burial.
-    #[inline]
-    pub(super) fn finish_sealed(slot: &Slot<T>, h: Handle) {
-        pause_point!("sealed, not finished");
-        if let Err((word, _)) = slot.word.advance(Self::generation(h), SlotWord::finish) {
-            unreachable!("only the call that sealed {h} finishes it: {word:?}");
-        }
     }
 
     pub(super) fn state(&self, h: Handle) -> Result<State, LookupError> {

@@ -14,7 +14,9 @@ mod lifecycle;
 mod pending;
 mod permits;
 mod pinned;
+mod reuse;
 mod scenes;
+mod stash;
 mod stats;
 mod supply;
 mod weak;
@@ -29,7 +31,10 @@ pub use pending::Pending;
 pub use pinned::Pinned;
 pub use weak::WeakStore;
 #[cfg(all(loom, test))]
-pub(crate) use {permits::Ceiling, permits::Permits, scenes::forget_all as forget_scenes};
+pub(crate) use {
+    permits::Ceiling, permits::Permits, reuse::Reuse, scenes::forget_all as forget_scenes,
+    stash::Stash,
+};
 
 use self::core::Core;
 use crate::error::{BatchError, HoldError, LookupError, SpawnError, SpawnFailure, TransitionError};

@@ -83,7 +83,7 @@ impl<'s, T> Pending<'s, T> {
         let core = this.store.core();
         core.stamp(Core::<T>::index(this.handle));
         this.slot.word.publish(this.handle.generation().get());
-        core.count(&Session::own(&core.domain), Event::Activated);
+        core.count_here(Event::Activated);
         this.handle
     }
 

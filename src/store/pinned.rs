@@ -7,6 +7,7 @@ use crate::error::{BatchError, HoldError, LookupError, SpawnError, SpawnFailure,
 use crate::handle::Handle;
 use crate::reason::EndReason;
 use crate::reclaim::Session;
+use crate::recycle::Recycle;
 use crate::state::{State, StateSet};
 
 /// A pin of this thread on a store: what it borrows stays readable until it ends or moves on.
@@ -185,6 +186,36 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
     ) -> Result<Pending<'s, T>, SpawnFailure> {
         let reserved = self.store.core().spawn_empty(&self.session)?;
         Ok(Pending::made(self.store, reserved, make))
+    }
+
+    /// As [`Store::spawn_recycled`], without a pin of its own. The guard outlives this session.
+    ///
+    /// Payloads that died after the session's pin serve only after it repins.
+    ///
+    /// # Errors
+    /// As for [`Store::spawn`]; `init` is not called then.
+    ///
+    /// # Panics
+    /// As for [`Store::spawn_recycled`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use hatchery::Store;
+    ///
+    /// let store: Store<String> = Store::builder().retain(10).build()?;
+    /// let pinned = store.pin();
+    /// let orc = pinned.spawn_recycled(|name| name.push_str("orc"))?;
+    /// drop(pinned);
+    /// assert_eq!(*orc, "orc");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn spawn_recycled(&self, init: impl FnOnce(&mut T)) -> Result<Pending<'s, T>, SpawnFailure>
+    where
+        T: Recycle,
+    {
+        let furnished = self.store.core().spawn_furnished(&self.session)?;
+        Ok(Pending::furnished(self.store, furnished, init))
     }
 
     shared_operations!(self, self.store, &self.session);

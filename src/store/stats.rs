@@ -49,26 +49,30 @@ impl<T> Core<T> {
     /// Totals since the store was made, and the gauges, one after the other.
     fn sums(&self) -> Stats {
         use Event::{
-            Activated, Cancelled, DropPanicked, HoldGiven, HoldTaken, Killed, Overwritten, Reaped,
-            Rejected, Renewed, Retired, Revived, Spawned,
+            Activated, Cancelled, Created, Despawned, DropPanicked, Hit, HoldGiven, HoldTaken,
+            Killed, Missed, Overwritten, Reaped, Rejected, Retired, Revived, Shown, Spawned,
         };
         Stats {
+            created: self.sum(Created),
             retired_slots: self.sum(Retired),
             drop_panics: self.sum(DropPanicked),
-            spawned: self.sum(Spawned),
-            activated: self.sum(Activated),
+            spawned: self.sum(Spawned) + self.sum(Shown),
+            activated: self.sum(Activated) + self.sum(Shown),
             cancelled: self.sum(Cancelled),
-            killed: self.sum(Killed),
+            killed: self.sum(Killed) + self.sum(Despawned),
             revived: self.sum(Revived),
-            reaped: self.sum(Reaped),
+            reaped: self.sum(Reaped) + self.sum(Despawned),
+            hits: self.sum(Hit),
+            misses: self.sum(Missed),
             rejected: self.sum(Rejected),
             overwritten: self.sum(Overwritten),
             grown: self.permits.as_ref().map_or(0, |permits| u64::from(permits.grown())),
             live: self.len(),
             pending: self.remaining(&[Spawned], &[Activated, Cancelled]),
-            active: self.remaining(&[Activated, Revived], &[Killed]),
+            active: self.remaining(&[Activated, Shown, Revived], &[Killed, Despawned]),
             dying: self.remaining(&[Killed], &[Revived, Reaped]),
-            dead: self.remaining(&[Cancelled, Reaped], &[Renewed, Retired]),
+            dead: self.dead(),
+            idle: self.idle(),
             holds: self.remaining(&[HoldTaken], &[HoldGiven]),
             ..Stats::default()
         }
@@ -89,12 +93,14 @@ impl<T> Core<T> {
 
     /// Entities alive, from the tallies alone.
     pub(super) fn counted_alive(&self) -> usize {
-        self.remaining(&[Event::Spawned], &[Event::Cancelled, Event::Reaped])
+        use Event::{Cancelled, Despawned, Reaped, Shown, Spawned};
+        self.remaining(&[Spawned, Shown], &[Cancelled, Reaped, Despawned])
     }
 
     /// Slots that wait for readers, or for the spawn that drops their payload.
     pub(super) fn dead(&self) -> usize {
-        self.remaining(&[Event::Cancelled, Event::Reaped], &[Event::Renewed, Event::Retired])
+        use Event::{Cancelled, Despawned, Reaped, Renewed, Retired};
+        self.remaining(&[Cancelled, Reaped, Despawned], &[Renewed, Retired])
     }
 
     pub(super) fn stats(&self) -> Stats {
@@ -113,6 +119,8 @@ impl<T> Core<T> {
             killed: now.killed - base.killed,
             revived: now.revived - base.revived,
             reaped: now.reaped - base.reaped,
+            hits: now.hits - base.hits,
+            misses: now.misses - base.misses,
             rejected,
             acquired: spawned + rejected,
             overwritten: now.overwritten - base.overwritten,
@@ -131,29 +139,29 @@ impl<T> Core<T> {
         let mut window = self.window.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let now = self.sums();
         *window = Window { base: now, peak: now.live };
+        // What the magazines know belongs to the window before, until their owners look again.
         self.window_number.add_shared(1);
-        for magazine in self.circulation.magazines_from(0) {
-            magazine.peak.restart();
-        }
     }
 
     /// Memory of the store: slots, circulation, and the shared part itself.
     pub(super) fn bytes(&self) -> usize {
         let permits = self.permits.as_ref().map_or(0, |permits| permits.bytes());
-        size_of::<Self>() + self.table.bytes() + self.circulation.bytes() + permits
+        let stash = self.reuse.as_ref().map_or(0, |reuse| reuse.bytes());
+        size_of::<Self>() + self.table.bytes() + self.circulation.bytes() + permits + stash
     }
 
-    /// Tells a magazine what is alive beyond its own tally, for its peak.
+    /// Tells a magazine what is alive, for its peak.
     #[cold]
     pub(super) fn look_up_others(&self, magazine: &Magazine) {
         let begun: u64 = self.circulation.tallies().map(|tally| tally.begun()).sum();
         let ended: u64 = self.circulation.tallies().map(|tally| tally.ended()).sum();
-        let others = begun as i64 - ended as i64 - magazine.tally.live();
-        magazine.peak.look_up(others, self.window_number.get());
+        magazine.peak.look_up(begun.saturating_sub(ended), self.window_number.get());
     }
 
     fn highest_peak(&self) -> usize {
-        let peaks = self.circulation.magazines_from(0).map(|magazine| magazine.peak.highest());
+        let window = self.window_number.get();
+        let peaks =
+            self.circulation.magazines_from(0).map(|magazine| magazine.peak.highest(window));
         (peaks.max().unwrap_or(0) as usize).min(self.capacity())
     }
 }

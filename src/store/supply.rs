@@ -9,7 +9,6 @@ use std::num::NonZeroU32;
 
 use super::burial::PARTIAL_BATCH;
 use super::core::{Core, Vacancy};
-use super::permits::Permits;
 use crate::error::SpawnFailure;
 use crate::free::{BATCH_CAPACITY, Claimed, Event, Magazine, Owned};
 use crate::memory::OutOfMemory;
@@ -21,7 +20,7 @@ use crate::sync::{Ordering, PATIENCE, UNBLOCKED};
 
 /// How often the collector is asked to advance before it counts as stuck: a batch is ripe two
 /// epochs after it was handed over, and one more lets a neighbour's pin catch up.
-const ADVANCES: u32 = 3;
+pub(super) const ADVANCES: u32 = 3;
 
 /// So many Dead slots may be in limbo before those that make them step aside; in a store where more
 /// are alive, as many as are alive.
@@ -38,64 +37,89 @@ impl From<OutOfMemory> for SpawnFailure {
 
 impl<T> Core<T> {
     /// A slot for one more entity, permit included, or the count of a refusal.
-    #[inline]
+    #[inline(always)]
     pub(super) fn reserve(&self, session: &Session) -> Result<Vacancy<'_, T>, SpawnFailure> {
-        let outcome = self.try_reserve(session);
+        if self.permits.is_none() && !Self::nested() {
+            if let Some(vacancy) = self.take_at_hand(session) {
+                return Ok(vacancy);
+            }
+        }
+        self.reserve_by(session, || self.take_vacancy(session), |vacancy| vacancy)
+    }
+
+    /// What `take` finds in the way of a slot, permit included, or the count of a refusal; `bare`
+    /// makes the same of a slot for which another entity was ended.
+    pub(super) fn reserve_by<'c, V>(
+        &'c self,
+        session: &Session,
+        take: impl FnOnce() -> Result<V, SpawnFailure>,
+        bare: impl FnOnce(Vacancy<'c, T>) -> V,
+    ) -> Result<V, SpawnFailure> {
+        let outcome = match &self.permits {
+            Some(permits) if !permits.take(session.home()) => {
+                self.reserve_full(session, permits).map(bare)
+            }
+            permits => {
+                pause_point!("permit taken, no slot yet");
+                let taken = take();
+                if let (Err(_), Some(permits)) = (&taken, permits) {
+                    permits.give(session.home());
+                }
+                taken
+            }
+        };
         if outcome.is_err() {
             self.count(session, Event::Rejected);
         }
         outcome
     }
 
+    /// Whether the call is made inside a payload's destructor, where none may run.
     #[inline]
-    fn try_reserve(&self, session: &Session) -> Result<Vacancy<'_, T>, SpawnFailure> {
-        let Some(permits) = &self.permits else { return self.take_vacancy(session) };
-        if !permits.take(session.home()) {
-            return self.reserve_full(session, permits);
-        }
-        pause_point!("permit taken, no slot yet");
-        self.take_vacancy(session).inspect_err(|_| permits.give(session.home()))
-    }
-
-    /// A slot for one more entity where there is no permit: that of the oldest, if the policy says
-    /// so. The slot comes first, so that nobody is ended for a spawn that readers refuse.
-    #[cold]
-    fn reserve_full(
-        &self,
-        session: &Session,
-        permits: &Permits,
-    ) -> Result<Vacancy<'_, T>, SpawnFailure> {
-        let exhausted = SpawnFailure::Exhausted { capacity: permits.in_force() };
-        let Some(seniority) = &self.seniority else { return Err(exhausted) };
-        let vacancy = self.take_vacancy(session)?;
-        match self.evict(session, seniority) {
-            Ok(true) => return Ok(vacancy),
-            Ok(false) => self.put_back(session, vacancy.index),
-            Err(refused) => {
-                self.put_back(session, vacancy.index);
-                return Err(refused.into());
-            }
-        }
-        Err(exhausted)
+    fn nested() -> bool {
+        std::mem::needs_drop::<T>() && in_destructor::now()
     }
 
     /// A slot whose last payload is gone.
-    #[inline]
-    fn take_vacancy(&self, session: &Session) -> Result<Vacancy<'_, T>, SpawnFailure> {
-        let nested = std::mem::needs_drop::<T>() && in_destructor::now();
+    pub(super) fn take_vacancy(&self, session: &Session) -> Result<Vacancy<'_, T>, SpawnFailure> {
+        let nested = Self::nested();
+        if !nested {
+            if let Some(vacancy) = self.take_at_hand(session) {
+                return Ok(vacancy);
+            }
+        }
+        self.take_vacancy_slow(session, nested)
+    }
+
+    /// The slot on top of the magazine.
+    #[inline(always)]
+    fn take_at_hand(&self, session: &Session) -> Option<Vacancy<'_, T>> {
+        let magazine = session.claimed(&self.circulation)?;
+        let index = magazine.take()?;
+        pause_point!("slot taken, not renewed");
+        let slot = self.table.known(index);
+        let generation = self.renew(session, slot)?;
+        Some(Vacancy { slot, index, generation, magazine, forced: false })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_vacancy_slow(
+        &self,
+        session: &Session,
+        nested: bool,
+    ) -> Result<Vacancy<'_, T>, SpawnFailure> {
         loop {
             let magazine = session.magazine(&self.circulation)?;
             if nested {
                 self.prefer_clean(session, magazine)?;
             }
-            let Some(index) = magazine.take() else {
+            if magazine.peek().is_none() {
                 self.refill(session, nested)?;
-                continue;
-            };
-            pause_point!("slot taken, not renewed");
-            let slot = self.table.known(index);
-            if let Some(generation) = self.renew(session, slot) {
-                return Ok(Vacancy { slot, index, generation });
+            }
+            // What is left without a vacancy here is a slot that was retired.
+            if let Some(vacancy) = self.take_at_hand(session) {
+                return Ok(vacancy);
             }
         }
     }
@@ -104,20 +128,19 @@ impl<T> Core<T> {
     /// retires the slot: its generations are spent.
     ///
     /// The grace period is over, so the caller owns what is in the slot; user code runs here, with
-    /// the slot in no list and no borrow alive.
+    /// the slot in no list and no borrow alive. The word goes on saying Dead where it did: None is
+    /// passed through where the next entity follows at once, and set by who keeps the slot.
     #[inline]
     pub(super) fn renew(&self, session: &Session, slot: &Slot<T>) -> Option<NonZeroU32> {
         let word = slot.word.peek();
         if word.state() == State::Dead {
-            if !word.emptied() {
+            if !word.emptied() && (std::mem::needs_drop::<T>() || self.reuse.is_some()) {
                 slot.word.set(word.buried_empty());
                 pause_point!("payload to be dropped");
                 self.drop_last_payload(session, slot);
             }
-            slot.word.set(word.vacant());
             if word.generation() >= self.last.get() {
-                self.retired.add_shared(1);
-                self.count(session, Event::Retired);
+                self.retire(session, slot);
                 return None;
             }
             self.count(session, Event::Renewed);
@@ -129,10 +152,19 @@ impl<T> Core<T> {
         NonZeroU32::new(spent + 1)
     }
 
-    /// Drops the payload that is left in a slot: here, or, inside a destructor, when the outermost
+    /// Takes a slot out of use whose payload is gone.
+    #[cold]
+    fn retire(&self, session: &Session, slot: &Slot<T>) {
+        slot.word.set(slot.word.peek().vacant());
+        self.retired.add_shared(1);
+        self.count(session, Event::Retired);
+    }
+
+    /// Drops the payload that is left in a slot, unless it is retained: here, or, inside a
+    /// destructor, when the outermost
     /// one has returned.
     fn drop_last_payload(&self, session: &Session, slot: &Slot<T>) {
-        if std::mem::needs_drop::<T>() && in_destructor::now() {
+        if self.reuse.is_some() || in_destructor::now() {
             // SAFETY: the slot came out of a batch that has been through limbo, so no reader is
             // left, and the word said that the payload was not dropped yet (invariant 4).
             return self.drop_taken(unsafe { slot.payload.take() });
@@ -165,7 +197,7 @@ impl<T> Core<T> {
 
     /// Fills the magazine, or says why there is nothing to fill it with.
     #[cold]
-    fn refill(&self, session: &Session, nested: bool) -> Result<(), SpawnFailure> {
+    pub(super) fn refill(&self, session: &Session, nested: bool) -> Result<(), SpawnFailure> {
         self.look_up_others(&*session.magazine(&self.circulation)?);
         // At every refill, not only when nothing else is left: under a pin that lends payloads out
         // they cannot ripen on the spot, and have to be in limbo by then.
@@ -189,7 +221,7 @@ impl<T> Core<T> {
     }
 
     /// Puts a batch into the magazine.
-    fn load(&self, session: &Session, batch: Owned) -> Result<(), SpawnFailure> {
+    pub(super) fn load(&self, session: &Session, batch: Owned) -> Result<(), SpawnFailure> {
         let magazine = session.magazine(&self.circulation)?;
         if let Some(empty) = magazine.load(batch) {
             self.circulation.put_empty(empty);

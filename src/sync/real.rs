@@ -1,7 +1,9 @@
 //! The facade in an ordinary build: the standard library, nothing added.
 
 pub(crate) use std::sync::Arc;
-pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
+pub(crate) use std::sync::atomic::{
+    AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence,
+};
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;

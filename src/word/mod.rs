@@ -103,6 +103,16 @@ impl StateWord {
         self.change(generation, ord!(AcqRel: L1), step)
     }
 
+    /// Sealed Dying → Dead, by the call that sealed it: it owes the slot its burial.
+    #[inline]
+    pub(crate) fn finish(&self, sealed: SlotWord) {
+        pause_point!("sealed, not finished");
+        debug_assert_eq!(self.peek(), sealed, "every change of others is refused");
+        // A plain store: who sealed the word is its only writer. What the others did with the
+        // payload was received when it was sealed.
+        self.set(sealed.finish());
+    }
+
     /// Gives back a hold: always succeeds, since the caller owns one.
     pub(crate) fn unhold(&self) -> Unhold {
         let mut found = self.peek();

@@ -13,7 +13,7 @@ static TURN: Mutex<()> = Mutex::new(());
 
 thread_local! {
     static LOCAL_BYTES: Cell<isize> = const { Cell::new(0) };
-    static LOCAL_ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+    static LOCAL_BLOCKS: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
 }
 
 /// Bytes that the whole process has allocated and not freed.
@@ -26,9 +26,9 @@ pub fn local_bytes() -> isize {
     LOCAL_BYTES.with(Cell::get)
 }
 
-/// How often this thread has allocated or enlarged a block.
-pub fn local_allocations() -> usize {
-    LOCAL_ALLOCATIONS.with(Cell::get)
+/// How many blocks this thread has allocated, and the size of the largest, since it last asked.
+pub fn take_local_blocks() -> (usize, usize) {
+    LOCAL_BLOCKS.take()
 }
 
 /// The tests of one file take turns, so that one does not count another's bytes.
@@ -38,11 +38,14 @@ pub fn take_turn() -> MutexGuard<'static, ()> {
 
 fn count(bytes: isize) {
     LIVE_BYTES.fetch_add(bytes, Ordering::SeqCst);
-    if bytes > 0 {
-        let _ = LOCAL_ALLOCATIONS.try_with(|local| local.set(local.get() + 1));
-    }
     // A thread that is being torn down may allocate after its counter is gone.
     let _ = LOCAL_BYTES.try_with(|local| local.set(local.get() + bytes));
+    if bytes > 0 {
+        let _ = LOCAL_BLOCKS.try_with(|local| {
+            let (blocks, largest) = local.get();
+            local.set((blocks + 1, largest.max(bytes as usize)));
+        });
+    }
 }
 
 // SAFETY: every call goes to the system allocator unchanged; counting neither allocates nor unwinds.

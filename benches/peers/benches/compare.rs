@@ -1,16 +1,14 @@
 //! The first comparison: a whole life and a look-up beside sharded-slab's, in one process.
 //!
-//! `cargo bench --bench compare` prints the table of the README: nanoseconds of core time an
-//! operation, medians of interleaved rounds, and the ratio of each round's pair. Ratios are what to
-//! quote: both candidates run in the same process, one after the other, in every round.
+//! `cargo bench -p hatchery-peers --bench compare` prints the table of the README: nanoseconds of
+//! core time an operation, medians of interleaved rounds, and the ratio of each round's pair. Ratios
+//! are what to quote: both candidates run in the same process, one after the other, in every round.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
-use std::sync::Barrier;
-use std::thread;
-use std::time::Instant;
 
 use hatchery::{Handle, Store};
+use hatchery_peers::{Rounds, Timing, footer, head, interleaved, quick, row, timed};
 
 /// What an entity carries: 64 bytes.
 type Payload = [u64; 8];
@@ -22,63 +20,41 @@ const SESSION: usize = 1000;
 const ROUNDS: usize = 9;
 
 fn main() {
-    // `cargo bench` hands over filters and flags of the usual harness; `--quick` is ours.
-    let quick = std::env::args().any(|argument| argument == "--quick" || argument == "--test");
-    let operations = if quick { 100_000 } else { 4_000_000 };
+    let operations = if quick() { 100_000 } else { 4_000_000 };
     println!(
         "64-byte payload, {LIVE} live a thread, one session repinned every {SESSION} operations;"
     );
     println!("medians of {ROUNDS} interleaved rounds, {operations} operations a thread\n");
-    println!("| work | threads | hatchery ns | sharded-slab ns | ratio |");
-    println!("| --- | --- | --- | --- | --- |");
+    head(&["work", "threads", "hatchery ns", "sharded-slab ns", "ratio"]);
+    let mut measured = Vec::new();
     for threads in [1, 2] {
-        row("spawn, activate, kill, reap / insert + remove", threads, || {
-            (four_steps(threads, operations), slab_churn(threads, operations))
-        });
-        row("spawn_active, despawn / insert + remove", threads, || {
-            (two_steps(threads, operations), slab_churn(threads, operations))
-        });
-        row("look-up / get", threads, || {
-            (lookup(threads, operations), slab_lookup(threads, operations))
-        });
-    }
-}
-
-/// Runs a pair for every round and prints the medians.
-fn row(work: &str, threads: usize, mut pair: impl FnMut() -> (f64, f64)) {
-    pair(); // warm-up
-    let rounds: Vec<(f64, f64)> = (0..ROUNDS).map(|_| pair()).collect();
-    let ours = median(rounds.iter().map(|round| round.0));
-    let theirs = median(rounds.iter().map(|round| round.1));
-    let ratio = median(rounds.iter().map(|round| round.0 / round.1));
-    println!("| {work} | {threads} | {ours:.1} | {theirs:.1} | {ratio:.2} |");
-}
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-/// Nanoseconds of core time an operation: `work` runs on every thread, after a common start.
-fn timed(threads: usize, operations: usize, work: impl Fn(&Barrier) + Sync) -> f64 {
-    let start = Barrier::new(threads + 1);
-    let elapsed = thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| work(&start))).collect();
-        start.wait();
-        let begun = Instant::now();
-        for worker in workers {
-            worker.join().unwrap();
+        for (work, pair) in WORKS {
+            measured.push(compare(work, threads, operations, pair));
         }
-        begun.elapsed()
-    });
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let core_time = elapsed.as_nanos() as f64 * threads.min(cores) as f64;
-    core_time / (operations * threads) as f64
+    }
+    footer(&measured);
+}
+
+/// Ours and theirs, given the threads and the operations of each.
+type Pair = [fn(usize, usize) -> Timing; 2];
+
+const WORKS: [(&str, Pair); 3] = [
+    ("spawn, activate, kill, reap / insert + remove", [four_steps, slab_churn]),
+    ("spawn_active, despawn / insert + remove", [two_steps, slab_churn]),
+    ("look-up / get", [lookup, slab_lookup]),
+];
+
+fn compare(work: &str, threads: usize, operations: usize, [ours, theirs]: Pair) -> Rounds {
+    let rounds =
+        interleaved(ROUNDS, &[&|| ours(threads, operations), &|| theirs(threads, operations)]);
+    let nanoseconds = |candidate| format!("{:.1}", rounds.time(candidate));
+    let ratio = format!("{:.2}", rounds.ratio(0, 1));
+    row(&[&work, &threads, &nanoseconds(0), &nanoseconds(1), &ratio]);
+    rounds
 }
 
 /// Four calls a life.
-fn four_steps(threads: usize, operations: usize) -> f64 {
+fn four_steps(threads: usize, operations: usize) -> Timing {
     let store = Store::<Payload>::new();
     timed(threads, operations, |start| {
         let mut pinned = store.pin();
@@ -98,7 +74,7 @@ fn four_steps(threads: usize, operations: usize) -> f64 {
 }
 
 /// Two calls a life.
-fn two_steps(threads: usize, operations: usize) -> f64 {
+fn two_steps(threads: usize, operations: usize) -> Timing {
     let store = Store::<Payload>::new();
     timed(threads, operations, |start| {
         let mut pinned = store.pin();
@@ -115,7 +91,7 @@ fn two_steps(threads: usize, operations: usize) -> f64 {
     })
 }
 
-fn slab_churn(threads: usize, operations: usize) -> f64 {
+fn slab_churn(threads: usize, operations: usize) -> Timing {
     let slab = sharded_slab::Slab::<Payload>::new();
     timed(threads, operations, |start| {
         let mut live: VecDeque<usize> =
@@ -133,7 +109,7 @@ fn shuffled(n: usize) -> usize {
     n.wrapping_mul(7) % LIVE
 }
 
-fn lookup(threads: usize, operations: usize) -> f64 {
+fn lookup(threads: usize, operations: usize) -> Timing {
     let store = Store::<Payload>::new();
     timed(threads, operations, |start| {
         let mut pinned = store.pin();
@@ -151,7 +127,7 @@ fn lookup(threads: usize, operations: usize) -> f64 {
     })
 }
 
-fn slab_lookup(threads: usize, operations: usize) -> f64 {
+fn slab_lookup(threads: usize, operations: usize) -> Timing {
     let slab = sharded_slab::Slab::<Payload>::new();
     timed(threads, operations, |start| {
         let live: Vec<usize> = (0..LIVE).map(|n| slab.insert([n as u64; 8]).unwrap()).collect();
