@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// Each fault that `planted` knows, and the model that catches it.
-const FAULTS: [(&str, &str); 21] = [
+const FAULTS: [(&str, &str); 22] = [
     ("untagged head", "free::box_given_back_at_once_has_one_owner"),
     ("push without a grace period", "reclaim::reader_against_kill_reap_and_respawn_reads_its_own"),
     (
@@ -37,6 +37,7 @@ const FAULTS: [(&str, &str); 21] = [
         "closing::last_store_dropped_against_the_last_hold_drops_the_payload_once",
     ),
     ("stash closed without a fence", "reuse::payload_kept_against_the_closing_is_dropped"),
+    ("unit whoever took it", "pool::two_acquisitions_get_two_objects"),
     ("one pass before a pool refuses", "pool::taker_gets_the_object_that_moves"),
     ("revoke of a lease in use", "pool::use_against_reset_is_seen_or_passed_over"),
     (

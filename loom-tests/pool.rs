@@ -87,12 +87,11 @@ fn two_users_of_one_object_never_have_it_at_once() {
     });
 }
 
-/// Two take at once what is at rest and what is fresh: two objects.
+/// Two open a unit at once: two objects.
 #[test]
 fn two_acquisitions_get_two_objects() {
     model("pool_two_acquisitions", 5, || {
         let pool = pool(2, 2);
-        drop(pool.acquire().unwrap());
         let other = pool.clone();
         let there = thread::spawn(move || other.acquire().unwrap());
         let mut here = pool.acquire().unwrap();
