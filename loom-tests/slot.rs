@@ -91,8 +91,8 @@ impl Lone {
     pub(super) fn despawn(&self) -> bool {
         match self.word.advance(GENERATION, SlotWord::seal) {
             Ok(sealed) if sealed.holds() > 0 => false,
-            Ok(_) => {
-                self.word.advance(GENERATION, SlotWord::finish).expect("sealed by this call");
+            Ok(sealed) => {
+                self.word.finish(sealed);
                 self.bury();
                 true
             }
