@@ -37,6 +37,9 @@ impl<T> Core<T> {
         pause_point!("evicted, not buried");
         self.count(session, Event::Reaped);
         self.count(session, Event::Overwritten);
+        if planted("evicted unit given back as well") {
+            self.permits.iter().for_each(|permits| permits.give(session.home()));
+        }
         self.put_slot(session, index);
     }
 
