@@ -29,8 +29,10 @@ pub(super) struct Entry {
     pub(super) lending: Seat,
     /// Whether this thread has handed garbage over and not looked around since.
     pub(super) owes: Cell<bool>,
-    /// Whether this thread is in the middle of an eviction.
-    pub(super) evicting: Cell<bool>,
+    /// Whether this thread is in the middle of an eviction; see `set_evicting`.
+    evicting: Cell<bool>,
+    /// Whether the entry is in the list, and so the only one of its thread and store.
+    listed: bool,
 }
 
 /// The list; it clears the cache before its entries go.
@@ -44,6 +46,11 @@ local! {
 local! {
     /// Every entry of this thread.
     static LIST: List = List(RefCell::new(Vec::new()));
+}
+
+local! {
+    /// Whether this thread, whose list is gone, is in the middle of an eviction of any store.
+    static EVICTING: Cell<bool> = Cell::new(false);
 }
 
 impl Drop for List {
@@ -89,7 +96,7 @@ fn cached(domain: &Domain) -> Option<Rc<Entry>> {
 #[cold]
 fn entry_slow(domain: &Domain) -> Rc<Entry> {
     LIST.try_with(|list| list.find(domain).unwrap_or_else(|| list.register(domain)))
-        .unwrap_or_else(|_| Rc::new(Entry::new(domain)))
+        .unwrap_or_else(|_| Rc::new(Entry::new(domain, false)))
 }
 
 impl List {
@@ -112,7 +119,7 @@ impl List {
         });
         // Outside the borrow: dropping a participant may run what was deferred.
         drop(gone);
-        let entry = Rc::new(Entry::new(domain));
+        let entry = Rc::new(Entry::new(domain, true));
         self.0.borrow_mut().push(Rc::clone(&entry));
         set_cache(Rc::as_ptr(&entry));
         entry
@@ -120,7 +127,7 @@ impl List {
 }
 
 impl Entry {
-    fn new(domain: &Domain) -> Entry {
+    fn new(domain: &Domain, listed: bool) -> Entry {
         Entry {
             store: domain.number,
             gate: Arc::clone(&domain.gate),
@@ -131,6 +138,18 @@ impl Entry {
             lending: domain.lenders.take_seat(),
             owes: Cell::new(false),
             evicting: Cell::new(false),
+            listed,
         }
+    }
+
+    /// Says whether this thread is in the middle of an eviction from now on; what it was.
+    ///
+    /// In a thread's last moments each session has an entry of its own, which would not know of
+    /// the eviction that calls it back: there one flag serves all stores.
+    pub(super) fn set_evicting(&self, now: bool) -> bool {
+        if self.listed {
+            return self.evicting.replace(now);
+        }
+        EVICTING.try_with(|evicting| evicting.replace(now)).unwrap_or(true)
     }
 }

@@ -1,6 +1,6 @@
 //! A session: a pin of one thread on one store, and the thread's claim on a magazine.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::ptr::NonNull;
 use std::rc::Rc;
 
@@ -130,10 +130,10 @@ impl Session {
     /// Begins an eviction, unless one is under way on this thread in this store: what it calls
     /// back may spawn, and must not evict without end.
     pub(crate) fn begin_eviction(&self) -> Option<Eviction<'_>> {
-        if self.entry.evicting.replace(true) {
+        if self.entry.set_evicting(true) {
             return None;
         }
-        Some(Eviction { evicting: &self.entry.evicting })
+        Some(Eviction { entry: &self.entry })
     }
 
     /// Asks the collector to advance, and moves the pin along where that is allowed.
@@ -205,12 +205,12 @@ impl Session {
 /// An eviction that is under way on this thread.
 #[derive(Debug)]
 pub(crate) struct Eviction<'e> {
-    evicting: &'e Cell<bool>,
+    entry: &'e Entry,
 }
 
 impl Drop for Eviction<'_> {
     fn drop(&mut self) {
-        self.evicting.set(false);
+        self.entry.set_evicting(false);
     }
 }
 
