@@ -194,7 +194,7 @@ fn run(Run { threads, capacity, rounds, seed }: Run) -> Log {
 
 /// The promise: E is not ended while F, whose activation returned before E's began, stays Active
 /// and unheld for the whole spawn call. How many pairs it had something to say of.
-fn check(setup: Run, mut log: Log) -> usize {
+fn check(setup: Run, log: Log) -> usize {
     let mut held: HashMap<Handle, Vec<Span>> = HashMap::new();
     for (handle, span) in log.holds {
         held.entry(handle).or_default().push(span);
