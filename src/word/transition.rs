@@ -336,7 +336,7 @@ mod tests {
         assert_eq!(asked.evict(), Err(Refusal::ReapRequested));
         assert_eq!(word(State::Dead).evict(), Err(Refusal::Gone));
         assert_eq!(word(State::None).evict(), Err(Refusal::Gone));
-        assert!(matches!(word(State::Pending).evict(), Err(Refusal::Illegal(_))));
+        assert!(matches!(word(State::Pending).evict(), Err(Refusal::WrongState { .. })));
     }
 
     #[test]
