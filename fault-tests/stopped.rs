@@ -18,7 +18,7 @@ fn bounded() -> Store<Counted> {
 
 /// Runs `body` on a thread that stops at `point` until `meanwhile` has returned.
 #[track_caller]
-fn stopped<R: Send>(
+pub(super) fn stopped<R: Send>(
     point: &'static str,
     body: impl FnOnce() -> R + Send,
     meanwhile: impl FnOnce(),
