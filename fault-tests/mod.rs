@@ -2,6 +2,7 @@
 //! user code that panics. Mounted into the crate, because it needs the pause points of the facade
 //! (`src/sync/pause.rs`) and the refusals of `src/memory.rs`.
 
+mod evictions;
 mod memory;
 mod panics;
 mod pool;

@@ -3,6 +3,7 @@
 //! `loom-tests/README.md` says how to run one and how to read what it reports.
 
 mod closing;
+mod eviction;
 mod free;
 mod grave;
 mod handles;

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// Each fault that `planted` knows, and the model that catches it.
-const FAULTS: [(&str, &str); 22] = [
+const FAULTS: [(&str, &str); 27] = [
     ("untagged head", "free::box_given_back_at_once_has_one_owner"),
     ("push without a grace period", "reclaim::reader_against_kill_reap_and_respawn_reads_its_own"),
     (
@@ -28,6 +28,11 @@ const FAULTS: [(&str, &str); 22] = [
     ("permit whoever took it", "permits::two_takers_and_a_giver_never_have_two_alive"),
     ("one pass before a refusal", "permits::taker_gets_the_permit_that_moves"),
     ("growth by a plain store", "permits::units_added_by_two_are_never_more_than_the_growth"),
+    ("no horizon", "eviction::list_made_during_activations_serves_later_calls_in_order"),
+    ("list in the order of the slots", "eviction::elder_before_the_scan_is_ended_first"),
+    ("eviction ignores holds", "eviction::eviction_against_hold_passes_over_or_refuses"),
+    ("evicted unit given back as well", "eviction::spawn_into_a_full_store_against_kill_and_reap"),
+    ("list dropped under its readers", "eviction::list_is_not_dropped_under_its_readers"),
     ("claim whoever has it", "magazine::claim_against_claim_gives_each_slot_once"),
     ("edge by a plain store", "word::kill_against_kill_has_one_winner"),
     ("hold by fetch-add", "word::hold_against_reap_keeps_the_entity_or_is_refused"),
@@ -47,7 +52,7 @@ const FAULTS: [(&str, &str); 22] = [
 ];
 
 /// Each side of each tag, and a model that fails without it.
-const SIDES: [(&str, &str); 34] = [
+const SIDES: [(&str, &str); 38] = [
     ("P1.w", "word::publication_carries_the_payload"),
     ("P1.r", "word::publication_carries_the_payload"),
     ("P2.w", "word::entity_activated_by_another_thread_is_complete_for_a_third"),
@@ -74,10 +79,14 @@ const SIDES: [(&str, &str); 34] = [
     ("C1.r", "permits::two_takers_and_a_giver_never_have_two_alive"),
     ("C2.w", "permits::taker_gets_the_permit_that_moves"),
     ("C2.r", "permits::taker_gets_the_permit_that_moves"),
+    ("S1.w", "eviction::elder_behind_the_scan_is_ended_first"),
+    ("S1.r", "eviction::elder_behind_the_scan_is_ended_first"),
+    ("E1.w", "eviction::two_evictions_end_two"),
+    ("E1.r", "eviction::two_evictions_end_two"),
     ("K1.w", "closing::gate_is_closed_once_after_everybody_has_left"),
     ("K1.r", "closing::gate_is_closed_once_after_everybody_has_left"),
-    ("E1.w", "pool::taker_gets_the_object_that_moves"),
-    ("E1.r", "pool::taker_gets_the_object_that_moves"),
+    ("B3.w", "pool::taker_gets_the_object_that_moves"),
+    ("B3.r", "pool::taker_gets_the_object_that_moves"),
     ("U1.w", "pool::use_against_reset_is_seen_or_passed_over"),
     ("U1.r", "pool::use_against_reset_is_seen_or_passed_over"),
     ("K2.w", "pool::last_pool_dropped_against_two_leases_drops_each_object_once"),

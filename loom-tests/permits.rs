@@ -83,7 +83,7 @@ fn taker_gets_the_permit_that_moves_back_and_forth() {
 /// Two units to add, three takers: each unit is added once, and the third is refused.
 #[test]
 fn units_added_by_two_are_never_more_than_the_growth() {
-    model("permits_growth", 20, || {
+    model("permits_growth", 100, || {
         let permits = Arc::new(Permits::new(Ceiling { capacity: 1, growth: 2 }, 2));
         assert!(permits.take(0));
         let takers = [0, 1].map(|home| {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::grave::{Graveyard, Tomb};
 use crate::slot::Slot;
+use crate::state::State;
 use crate::word::{SlotWord, Unhold};
 
 /// The generation of the entity in a [`Lone`] slot.
@@ -80,7 +81,7 @@ impl Lone {
     /// Asks for the reap; `Some(true)` if that made the entity Dead, and buries it then.
     pub(super) fn reap(&self) -> Option<bool> {
         let word = self.word.advance(GENERATION, SlotWord::reap).ok()?;
-        let dead = word.state() == crate::state::State::Dead;
+        let dead = word.state() == State::Dead;
         if dead {
             self.bury();
         }
@@ -99,6 +100,16 @@ impl Lone {
             // Dying already: the despawn goes on as a reap.
             Err(_) => self.reap() == Some(true),
         }
+    }
+
+    /// Ends it to make room, unless somebody holds it; whether this call buried it.
+    pub(super) fn evict(&self) -> bool {
+        let Ok(won) = self.word.advance(GENERATION, SlotWord::evict) else { return false };
+        if won.state() == State::Dying {
+            self.word.advance(GENERATION, SlotWord::finish).expect("sealed by this call");
+        }
+        self.bury();
+        true
     }
 
     /// Gives a hold back; whether it was the one that buries.

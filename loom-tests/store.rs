@@ -15,6 +15,13 @@ pub(super) fn tiny(capacity: usize, backlog: usize) -> Store<Tomb> {
     builder.backlog(backlog).build().expect("the store of the execution before is closed")
 }
 
+/// As [`tiny`], but a spawn into the full store ends the oldest.
+pub(super) fn overwriting(capacity: usize, backlog: usize) -> Store<Tomb> {
+    let limits = Limits::overwrite_oldest(capacity);
+    let builder = Store::builder().scene(SceneId(1)).shards(1).limits(limits);
+    builder.backlog(backlog).build().expect("the store of the execution before is closed")
+}
+
 /// A store without limits and with one shard: its first batch has two slots.
 pub(super) fn unlimited() -> Store<Tomb> {
     let builder = Store::builder().scene(SceneId(1)).shards(1);

@@ -205,6 +205,30 @@ fn entity_activated_by_another_thread_is_complete_for_a_third() {
     });
 }
 
+/// The same where the oldest is ended: the second takes the guard, stamps and shows it by a store,
+/// which ends the release sequence of the first.
+#[test]
+fn entity_claimed_and_shown_by_another_thread_is_complete_for_a_third() {
+    model("detach_claim_read", 20, || {
+        let slot = Lone::empty();
+        let (activator, reader) = (slot.clone(), slot.clone());
+        let activator = thread::spawn(move || {
+            if activator.word.claim_pending(GENERATION).is_ok() {
+                activator.word.publish(GENERATION);
+            }
+        });
+        let reader = thread::spawn(move || {
+            if reader.word.read().readable_as(GENERATION) {
+                assert_eq!(reader.read(), 7);
+            }
+        });
+        slot.write();
+        slot.word.detach(GENERATION);
+        activator.join().unwrap();
+        reader.join().unwrap();
+    });
+}
+
 /// Whoever sees an entity Dying sees what its killer wrote before.
 #[test]
 fn killed_entity_shows_what_its_killer_wrote() {

@@ -97,6 +97,14 @@ impl Elders {
     }
 }
 
+/// Model builds watch that a list is dropped after everybody who reads it.
+#[cfg(all(loom, test))]
+impl Drop for Elders {
+    fn drop(&mut self) {
+        self.oldest.with_mut(|_| ());
+    }
+}
+
 /// What a scan offers what it finds to.
 #[derive(Debug)]
 pub(crate) struct Selection {
@@ -134,7 +142,9 @@ impl Selection {
         if self.found.len() > self.most {
             self.halve();
         }
-        self.found.sort_unstable();
+        if !planted("list in the order of the slots") {
+            self.found.sort_unstable();
+        }
         let Selection { found, cut, younger, .. } = self;
         Elders { oldest: UnsafeCell::new(found), ended: Counter::new(0), cut, younger }
     }
@@ -240,6 +250,11 @@ impl Seniority {
                 // SAFETY: `replace` made it, from a box, and took it out of everybody's reach just
                 // now; who has seen it before is pinned (invariant 14).
                 let list = unsafe { Box::from_raw(listed) };
+                if planted("list dropped under its readers") {
+                    list.oldest.with_mut(|_| ());
+                    // Kept, so that who reads it finds it: loom reports that it is read.
+                    return std::mem::forget(list);
+                }
                 session.defer_drop(list, replaced);
             }
             // SAFETY: made above, and nobody else has seen it (invariant 14).

@@ -6,8 +6,8 @@ mod support;
 use std::error::Error;
 
 use hatchery::{
-    BatchError, ConfigError, Exhaustion, Handle, HoldError, Limits, LookupError, ParseHandleError,
-    Pending, Reaped, SceneId, SpawnError, SpawnFailure, State, Store, TransitionError,
+    BatchError, Handle, HoldError, Limits, LookupError, ParseHandleError, Pending, Reaped, SceneId,
+    SpawnError, SpawnFailure, State, Store, TransitionError,
 };
 use support::{Census, Counted, nonzero};
 

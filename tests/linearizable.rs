@@ -90,6 +90,7 @@ fn check_histories(kind: u64, also_met: &[&str], vary: impl Fn(&mut Dice, Setup)
             threads: 2 + dice.roll(8).saturating_sub(5) as usize,
             rounds: 1 + dice.roll(8) as usize,
             capacity: None,
+            grows_from: None,
             backlog: None,
             last_generation: if dice.roll(3) == 0 { 2 + dice.roll(4) as u32 } else { u32::MAX },
             shards: 1 << dice.roll(2),
@@ -135,6 +136,15 @@ fn store_with_a_capacity_and_pins_is_linearizable() {
     check_histories(2, &[reads, refusals].concat(), |dice, setup| Setup {
         pins: true,
         ..bounded(dice, setup)
+    });
+}
+
+#[test]
+fn store_that_grows_to_a_cap_is_linearizable() {
+    check_histories(4, &["Spawned(Err(Exhausted"], |dice, setup| {
+        let setup = Setup { pins: dice.roll(3) == 0, ..bounded(dice, setup) };
+        let most = setup.capacity.unwrap_or(1);
+        Setup { grows_from: Some(1 + dice.roll(most as u64) as usize), ..setup }
     });
 }
 

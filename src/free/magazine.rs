@@ -170,6 +170,7 @@ impl Magazine {
     }
 
     /// Claims it, if nobody has it.
+    #[inline]
     pub(crate) fn claim(&self) -> Option<Claimed<'_>> {
         // Relaxed: a hint that saves the read-modify-write; the compare-and-swap decides.
         if self.claimed.load(Ordering::Relaxed) {
@@ -213,6 +214,7 @@ impl<'m> Claimed<'m> {
     }
 
     /// Gives it up.
+    #[inline]
     pub(crate) fn release(self) {
         // Release M1: publishes the pockets to the next `claim`.
         self.magazine.claimed.store(false, ord!(Release: M1));

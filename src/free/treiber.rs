@@ -96,18 +96,18 @@ impl TaggedHead {
     /// about a number that another thread has popped meanwhile, and that answer is thrown away.
     #[inline]
     pub(crate) fn pop(&self, next_of: impl Fn(u32) -> u32) -> Result<u32, u32> {
-        // Acquire B1, E1: receives the thing that is on top and its link; the pops since its push
+        // Acquire B1, B3: receives the thing that is on top and its link; the pops since its push
         // are read-modify-writes, so the push's release sequence goes on. And whoever finds nothing
         // receives what the taker of the last thing had pushed elsewhere before.
-        let mut head = self.0.load(ord!(Acquire: B1, E1));
+        let mut head = self.0.load(ord!(Acquire: B1, B3));
         loop {
             debug_assert!(link(head) != CLOSED, "nobody pops any more when a stack is closed");
             let Some(number) = link(head).checked_sub(1) else { return Err(tag(head)) };
             let new = pack(next_tag(head), next_of(number));
-            // Release E1: whoever finds nothing here sees what this thread had pushed elsewhere
+            // Release B3: whoever finds nothing here sees what this thread had pushed elsewhere
             // before. Nothing to receive: no two values of the head are equal, so the one that is
-            // replaced is the one that was read. Acquire B1, E1 on failure: as above.
-            match self.0.compare_exchange_weak(head, new, ord!(Release: E1), ord!(Acquire: B1, E1))
+            // replaced is the one that was read. Acquire B1, B3 on failure: as above.
+            match self.0.compare_exchange_weak(head, new, ord!(Release: B3), ord!(Acquire: B1, B3))
             {
                 Ok(_) => return Ok(number),
                 Err(actual) => head = actual,

@@ -24,7 +24,10 @@ pub(super) struct Entry {
     pub(super) home: usize,
     /// Sessions of this thread that are open now; they share the magazine.
     pub(super) sessions: Cell<u32>,
+    /// What they have claimed.
     pub(super) magazine: Cell<Option<NonNull<Magazine>>>,
+    /// What they claimed last, wherever it is now: the first that the next session tries.
+    pub(super) last_magazine: Cell<Option<NonNull<Magazine>>>,
     /// Where the thread's sessions that lend payloads out are counted.
     pub(super) lending: Seat,
     /// Whether this thread has handed garbage over and not looked around since.
@@ -135,6 +138,7 @@ impl Entry {
             home: thread_ordinal(),
             sessions: Cell::new(0),
             magazine: Cell::new(None),
+            last_magazine: Cell::new(None),
             lending: domain.lenders.take_seat(),
             owes: Cell::new(false),
         }

@@ -8,7 +8,7 @@ use crossbeam_epoch::Guard;
 
 use super::Domain;
 use super::local::{self, Entry};
-use crate::free::{Circulation, Claimed, Owned};
+use crate::free::{Circulation, Claimed, Magazine, Owned};
 use crate::memory::OutOfMemory;
 use crate::sync::{Arc, Counter, courtesy, step_aside};
 
@@ -72,26 +72,41 @@ impl Session {
         &self,
         circulation: &'c Circulation,
     ) -> Result<Claimed<'c>, OutOfMemory> {
-        match self.claimed(circulation) {
+        match self.at_hand(circulation) {
             Some(claimed) => Ok(claimed),
             None => self.claim(circulation),
         }
     }
 
-    /// The magazine that this thread's sessions share, if they have claimed one.
+    /// The magazine that this thread's sessions share, or the one that they had before, if nobody
+    /// else has it now.
     #[inline]
-    pub(crate) fn claimed<'c>(&self, _owner: &'c Circulation) -> Option<Claimed<'c>> {
-        let magazine = self.entry.magazine.get()?;
+    pub(crate) fn at_hand<'c>(&self, owner: &'c Circulation) -> Option<Claimed<'c>> {
+        match self.entry.magazine.get() {
+            // SAFETY: it belongs to this store's circulation, and this thread's sessions have
+            // claimed it (invariant 5, 11).
+            Some(magazine) => Some(unsafe { claimed_by_us(owner, magazine) }),
+            None => self.claim_again(owner),
+        }
+    }
+
+    /// Apart, so that the way of a session that has its magazine stays short.
+    #[inline(never)]
+    fn claim_again<'c>(&self, _owner: &'c Circulation) -> Option<Claimed<'c>> {
+        let last = self.entry.last_magazine.get()?;
         // SAFETY: it belongs to this store's circulation, which the caller borrows (invariant 11).
-        let magazine = unsafe { magazine.as_ref() };
-        // SAFETY: this thread's sessions have claimed it, and this is one of them (invariant 5).
-        Some(unsafe { Claimed::new(magazine) })
+        let claimed = unsafe { last.as_ref() }.claim()?;
+        self.entry.magazine.set(Some(last));
+        pause_point!("magazine claimed");
+        Some(claimed)
     }
 
     #[cold]
     fn claim<'c>(&self, circulation: &'c Circulation) -> Result<Claimed<'c>, OutOfMemory> {
         let claimed = circulation.claim_magazine(self.entry.home)?;
-        self.entry.magazine.set(Some(NonNull::from(&*claimed)));
+        let magazine = NonNull::from(&*claimed);
+        self.entry.magazine.set(Some(magazine));
+        self.entry.last_magazine.set(Some(magazine));
         pause_point!("magazine claimed");
         Ok(claimed)
     }
@@ -196,18 +211,27 @@ impl Session {
     }
 }
 
+/// # Safety
+/// * The magazine belongs to the circulation, and this thread's sessions have claimed it.
+#[inline]
+unsafe fn claimed_by_us(_owner: &Circulation, magazine: NonNull<Magazine>) -> Claimed<'_> {
+    // SAFETY: magazines stay as long as their circulation (invariant 11).
+    let magazine = unsafe { magazine.as_ref() };
+    // SAFETY: the caller's duty (invariant 5).
+    unsafe { Claimed::new(magazine) }
+}
+
 /// The magazine that this thread has claimed just now, if it has: to count without a session.
 #[inline]
-pub(crate) fn claimed_here<'c>(domain: &Domain, _owner: &'c Circulation) -> Option<Claimed<'c>> {
+pub(crate) fn claimed_here<'c>(domain: &Domain, owner: &'c Circulation) -> Option<Claimed<'c>> {
     let magazine = local::cached_magazine(domain)?;
-    // SAFETY: it belongs to this store's circulation, which the caller borrows (invariant 11).
-    let magazine = unsafe { magazine.as_ref() };
-    // SAFETY: a session of this thread has claimed it and is open: the claim ends with the thread's
-    // last session, which takes the magazine out of its entry (invariant 5).
-    Some(unsafe { Claimed::new(magazine) })
+    // SAFETY: an open session of this thread has claimed it: the last one that is closed takes it
+    // out of the entry (invariant 5, 11).
+    Some(unsafe { claimed_by_us(owner, magazine) })
 }
 
 impl Drop for Session {
+    #[inline]
     fn drop(&mut self) {
         if !self.own {
             self.entry.lending.leave();

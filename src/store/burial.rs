@@ -33,7 +33,8 @@ impl<T> Core<T> {
     pub(super) fn bury_evicted(&self, session: &Session, index: Index) {
         pause_point!("evicted, not buried");
         self.count(session, Event::Overwritten);
-        self.bury_with(session, index, Event::Reaped, None);
+        let permits = self.permits.as_ref().filter(|_| planted("evicted unit given back as well"));
+        self.bury_with(session, index, Event::Reaped, permits);
     }
 
     #[inline]

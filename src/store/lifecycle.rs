@@ -9,6 +9,7 @@ use crate::handle::Handle;
 use crate::reason::EndReason;
 use crate::reclaim::Session;
 use crate::segment::Index;
+use crate::seniority::Seniority;
 use crate::slot::Slot;
 use crate::state::State;
 use crate::sync::{Ordering, planted, thread_ordinal};
@@ -167,10 +168,16 @@ impl<T> Core<T> {
     #[inline]
     pub(super) fn stamp(&self, index: Index) {
         if let Some(seniority) = &self.seniority {
-            // Relaxed: the caller has the entity to itself, and shows it with Release afterwards;
-            // a scan reads the stamp after it saw the entity, with Acquire.
-            self.table.stamp(index).store(seniority.stamp(), Ordering::Relaxed);
+            self.stamp_by(seniority, index);
         }
+    }
+
+    /// Apart, so that the way of all other stores stays short.
+    #[inline(never)]
+    fn stamp_by(&self, seniority: &Seniority, index: Index) {
+        // Relaxed: the caller has the entity to itself, and shows it with Release afterwards; a
+        // scan reads the stamp after it saw the entity, with Acquire.
+        self.table.stamp(index).store(seniority.stamp(), Ordering::Relaxed);
     }
 
     /// Cancels by handle: the winner owns the payload, which comes back for its destructor.

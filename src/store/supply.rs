@@ -94,11 +94,12 @@ impl<T> Core<T> {
     /// The slot on top of the magazine.
     #[inline(always)]
     fn take_at_hand(&self, session: &Session) -> Option<Vacancy<'_, T>> {
-        let magazine = session.claimed(&self.circulation)?;
+        let magazine = session.at_hand(&self.circulation)?;
         let index = magazine.take()?;
         pause_point!("slot taken, not renewed");
         let slot = self.table.known(index);
-        let generation = self.renew(session, slot)?;
+        let count = |event| magazine.tally.of(event).add_owned(1);
+        let generation = self.renew_counted(session, slot, count)?;
         Some(Vacancy { slot, index, generation, magazine, forced: false })
     }
 
@@ -130,8 +131,17 @@ impl<T> Core<T> {
     /// The grace period is over, so the caller owns what is in the slot; user code runs here, with
     /// the slot in no list and no borrow alive. The word goes on saying Dead where it did: None is
     /// passed through where the next entity follows at once, and set by who keeps the slot.
-    #[inline]
     pub(super) fn renew(&self, session: &Session, slot: &Slot<T>) -> Option<NonZeroU32> {
+        self.renew_counted(session, slot, |event| self.count(session, event))
+    }
+
+    #[inline(always)]
+    fn renew_counted(
+        &self,
+        session: &Session,
+        slot: &Slot<T>,
+        count: impl FnOnce(Event),
+    ) -> Option<NonZeroU32> {
         let word = slot.word.peek();
         if word.state() == State::Dead {
             if !word.emptied() && (std::mem::needs_drop::<T>() || self.reuse.is_some()) {
@@ -143,7 +153,7 @@ impl<T> Core<T> {
                 self.retire(session, slot);
                 return None;
             }
-            self.count(session, Event::Renewed);
+            count(Event::Renewed);
         }
         let spent = word.generation().max(self.floor);
         if crate::sync::planted("generation not advanced") && spent > 0 {
@@ -208,6 +218,11 @@ impl<T> Core<T> {
         };
         let found = if nested {
             clean()?.or_else(|| self.scour(session))
+        } else if self.crammed() {
+            match self.ripe(session) {
+                Some(batch) => Some(batch),
+                None => self.grow(session)?,
+            }
         } else {
             match self.scour(session) {
                 Some(batch) => Some(batch),
@@ -229,12 +244,23 @@ impl<T> Core<T> {
         Ok(())
     }
 
-    /// Any batch of slots that are free already, or that the collector can ripen now.
+    /// Whether a store without limits has so few slots beside those of the living that what could
+    /// be gathered would be small batches, each of which costs a hand-over.
+    fn crammed(&self) -> bool {
+        let made = self.made();
+        self.most == usize::MAX
+            && self.starving.get() == 0
+            && self.counted_alive() as u64 > made - made / 4
+    }
+
+    /// A batch that is ripe, or that the collector can ripen now.
+    fn ripe(&self, session: &Session) -> Option<Owned> {
+        self.circulation.take_ripe(session.home()).or_else(|| self.ripen(session))
+    }
+
+    /// Any batch of slots that are free already, or that can be gathered and ripened now.
     pub(super) fn scour(&self, session: &Session) -> Option<Owned> {
-        let home = session.home();
-        self.circulation
-            .take_ripe(home)
-            .or_else(|| self.ripen(session))
+        self.ripe(session)
             .or_else(|| self.gather(session, session.may_repin() || self.starving.get() > 0))
             .or_else(|| self.ripen(session))
     }

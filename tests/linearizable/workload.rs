@@ -22,6 +22,8 @@ pub struct Setup {
     /// How often the threads meet, to begin a few calls each together.
     pub rounds: usize,
     pub capacity: Option<usize>,
+    /// From where the store grows to its capacity, if it does.
+    pub grows_from: Option<usize>,
     pub backlog: Option<usize>,
     pub last_generation: u32,
     pub shards: usize,
@@ -29,6 +31,18 @@ pub struct Setup {
     pub pins: bool,
     /// Whether holds are given to a thread that knows nothing of the store, to be dropped.
     pub stranger: bool,
+}
+
+impl Setup {
+    /// A store that grows answers as one that has all its units from the beginning: which of them
+    /// is added, and when, no answer tells.
+    fn limits(&self) -> Limits {
+        match (self.capacity, self.grows_from) {
+            (Some(most), Some(first)) => Limits::grow_to_cap(first, most),
+            (Some(most), None) => Limits::reject(most),
+            (None, _) => Limits::UNBOUNDED,
+        }
+    }
 }
 
 /// Where threads wait for one another: else the first is through before the last has begun.
@@ -84,7 +98,7 @@ impl Board {
 pub fn run(setup: Setup) -> History {
     let ledger = Arc::new(Ledger::default());
     let store = Store::builder()
-        .limits(setup.capacity.map_or(Limits::UNBOUNDED, Limits::reject))
+        .limits(setup.limits())
         .last_generation(nonzero(setup.last_generation))
         .shards(setup.shards)
         .on_dying(|_, payload: &Payload, _| {
@@ -127,6 +141,9 @@ pub fn run(setup: Setup) -> History {
     };
     calls = worker(setup.threads).take_stock(&history);
     history.calls.append(&mut calls);
+    let grown = store.stats().grown as usize;
+    let room = setup.grows_from.map(|first| setup.limits().max_capacity - first);
+    assert!(grown <= room.unwrap_or(0), "{grown} units were added, {room:?} allowed");
     drop(store);
     let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
     assert_eq!(count(&ledger.made), count(&ledger.dropped), "made (left) is not dropped (right)");
