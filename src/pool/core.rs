@@ -6,12 +6,13 @@ use std::sync::Mutex;
 
 use crossbeam_utils::CachePadded;
 
-use super::rest::{self, Shard, Slot, Slots, Taken};
+use super::overwrite::Overwriting;
+use super::rest::{self, Origin, Shard, Slot, Slots, Taken};
 use super::sequence::Sequence;
 use super::stats::Window;
 use super::units::Units;
 use crate::error::SpawnFailure;
-use crate::limits::Limits;
+use crate::limits::{Exhaustion, Limits};
 use crate::reclaim::Gate;
 use crate::recycle::Recycle;
 use crate::segment::{Index, Sides};
@@ -31,6 +32,8 @@ pub(super) struct Core<T> {
     /// A slot is retired after this generation.
     last: NonZeroU32,
     pub(super) sequence: Sequence,
+    /// Who is the oldest, in a pool that overwrites.
+    pub(super) overwriting: Option<Overwriting>,
     pub(super) window: Mutex<Window>,
     pub(super) gate: Gate,
     pub(super) units: CachePadded<Units>,
@@ -49,13 +52,16 @@ pub(super) struct Grant<T> {
 
 impl<T> Core<T> {
     pub(super) fn new(limits: Limits, limit: u64, shards: usize, last: NonZeroU32) -> Core<T> {
+        let overwrites =
+            limits.policy == Exhaustion::OverwriteOldest && limits.capacity < usize::MAX;
         Core {
-            slots: Slots::new(Sides { stamps: false, links: false }),
+            slots: Slots::new(Sides { stamps: overwrites, links: false }),
             shards: Shard::all(shards),
             limits,
             limit,
             last,
             sequence: Sequence::new(),
+            overwriting: overwrites.then(|| Overwriting::new(limits.capacity)),
             window: Mutex::new(Window::default()),
             gate: Gate::new(),
             units: CachePadded::new(Units::new()),
@@ -111,13 +117,14 @@ impl<T: Recycle> Core<T> {
     /// Leases out a slot that is ready.
     #[inline]
     fn give_out(&self, taken: Taken<'_, T>) -> Grant<T> {
-        if let Some(shard) = taken.from {
+        if let Origin::Stack(shard) = taken.from {
             shard.note_low(&taken.slot.header);
         }
         let generation = taken.slot.word.peek().generation() + 1;
+        let seq = self.number(taken.index);
         taken.slot.word.publish(generation);
         let (slot, index) = (NonNull::from(taken.slot), taken.index);
-        Grant { slot, index, generation, seq: self.sequence.next() }
+        Grant { slot, index, generation, seq }
     }
 
     #[cold]
@@ -139,13 +146,16 @@ impl<T: Recycle> Core<T> {
         outcome
     }
 
-    /// A slot to lease out: one at rest, a fresh one, and when neither is to be had, a refusal.
+    /// A slot to lease out: one at rest, a fresh one, that of the oldest lease where the policy says
+    /// so, and when none is to be had, a refusal.
     ///
     /// A refusal is right: with every unit open, which stays so, and every stack empty under equal
     /// tags in two passes, there is a moment between the passes at which all stacks were empty at
-    /// once, and every unit belonged to a lease or to a call in progress.
+    /// once, and every unit belonged to a lease or to a call in progress. And if no lease was given
+    /// out between the passes, the search for the oldest, which came between them too, missed none.
     fn find(&self) -> Result<Taken<'_, T>, SpawnFailure> {
         loop {
+            let horizon = self.horizon();
             let first = match self.look_through() {
                 Ok(taken) => return Ok(taken),
                 Err(tags) => tags,
@@ -153,16 +163,27 @@ impl<T: Recycle> Core<T> {
             if let Some(taken) = self.fresh()? {
                 return Ok(taken);
             }
-            // Here an overwriting pool takes the object of the oldest lease.
+            if let Some(overwriting) = &self.overwriting {
+                if let Some(taken) = self.overwrite(overwriting)? {
+                    return Ok(taken);
+                }
+            }
             if planted("one pass before a pool refuses") {
                 return Err(self.exhausted());
             }
             match self.look_through() {
                 Ok(taken) => return Ok(taken),
-                Err(second) if second == first => return Err(self.exhausted()),
+                Err(second) if second == first && self.horizon() == horizon => {
+                    return Err(self.exhausted());
+                }
                 Err(_) => {}
             }
         }
+    }
+
+    /// Numbers of leases from here on are still to be given out, in a pool that overwrites.
+    fn horizon(&self) -> Option<u64> {
+        self.overwriting.as_ref().map(Overwriting::horizon)
     }
 
     #[cold]
@@ -187,7 +208,7 @@ impl<T: Recycle> Core<T> {
     /// A slot that was never used, while there are units that have none.
     fn fresh(&self) -> Result<Option<Taken<'_, T>>, SpawnFailure> {
         let index = self.units.open(self.limit, |index| self.slots.ensure(index, index + 1))?;
-        Ok(index.map(|index| Taken { slot: self.slots.known(index), index, from: None }))
+        Ok(index.map(|index| Taken { slot: self.slots.known(index), index, from: Origin::Fresh }))
     }
 
     /// Sees to it that a slot has an object and a generation, and leases it out.
@@ -210,6 +231,9 @@ impl<T: Recycle> Core<T> {
         // (invariant 5).
         unsafe { taken.slot.payload.write(object) };
         self.home().events.created.add_shared(1);
+        if matches!(taken.from, Origin::Lease) {
+            self.home().events.rebuilt.add_shared(1);
+        }
     }
 
     /// Retires a slot whose generations are spent, and moves its object into a fresh one.
@@ -289,7 +313,7 @@ struct Unmade<'c, 't, T: Recycle> {
 impl<T: Recycle> Drop for Unmade<'_, '_, T> {
     fn drop(&mut self) {
         self.core.put(self.taken.slot, self.taken.index);
-        if self.taken.from.is_none() {
+        if matches!(self.taken.from, Origin::Fresh) {
             // Its unit was opened and never leased: it counts as one that lay there all along.
             self.core.home().low.add_shared(1);
         }

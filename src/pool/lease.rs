@@ -70,7 +70,8 @@ impl<T: Recycle> Lease<T> {
     }
 
     /// Returns the number of this lease: unique in its pool, from 1, and rising in the order of
-    /// acquisition on one thread. Numbers may be skipped.
+    /// acquisition on one thread, and across threads where the oldest is overwritten. Numbers may be
+    /// skipped.
     ///
     /// # Examples
     ///

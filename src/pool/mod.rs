@@ -13,6 +13,7 @@
 mod close;
 mod core;
 mod lease;
+mod overwrite;
 mod rest;
 mod sequence;
 mod stats;
@@ -40,7 +41,9 @@ use crate::stats::Stats;
 ///
 /// What happens to an acquisition when every unit of the capacity is on lease is for the
 /// [`policy`](Limits::policy) to say: [`Exhaustion::Reject`] refuses it, [`Exhaustion::GrowToCap`]
-/// adds units up to `max_capacity` first.
+/// adds units up to `max_capacity` first, [`Exhaustion::OverwriteOldest`] takes the object of the
+/// lease that was acquired first, if that is not in use just now, or the next one's; its holder finds
+/// out at the next use.
 ///
 /// `recycle`, the destructor and `Default::default` are user code; they run on the thread that
 /// gives back, resets or acquires, never under a lock, and may use the pool. What an object gives
@@ -89,7 +92,7 @@ impl<T: Recycle + Send + 'static> Pool<T> {
     /// # Errors
     /// A [`ConfigError`] that names the field, its value and what is allowed: a capacity of 0 or
     /// beyond what can be counted, under `GrowToCap` a `max_capacity` below the capacity or beyond
-    /// what can be counted, and a policy that is not supported. `usize::MAX` is no limit.
+    /// what can be counted. `usize::MAX` is no limit.
     ///
     /// # Examples
     ///
@@ -122,13 +125,18 @@ impl<T: Recycle + Send + 'static> Pool<T> {
         Ok(Pool { core: NonNull::from(Box::leak(core)), _object: PhantomData })
     }
 
-    /// Takes an object: one at rest, else a new one while there is room.
+    /// Takes an object: one at rest, else a new one while there is room, else the oldest lease's
+    /// where the policy says so.
+    ///
+    /// E's lease is never revoked while F's, whose acquisition returned before E's began, could have
+    /// been revoked throughout the call. Nothing is overwritten inside `recycle` or a destructor.
     ///
     /// Lock-free. The object is as `Default::default` makes it, whether it is new or was used.
     ///
     /// # Errors
     /// [`SpawnFailure::Exhausted`] if at some moment of the call every unit of the capacity, as
-    /// grown so far, was on lease or in another call's hands; [`SpawnFailure::OutOfMemory`] if a
+    /// grown so far, was on lease, or in use where the oldest is overwritten, or in another call's
+    /// hands; [`SpawnFailure::OutOfMemory`] if a
     /// slot was needed and memory for it refused.
     ///
     /// # Panics
@@ -136,7 +144,9 @@ impl<T: Recycle + Send + 'static> Pool<T> {
     ///
     /// # Complexity
     /// One compare-and-swap while the thread's shard has objects at rest; nothing is allocated once
-    /// there are as many slots as leases. A refusal looks at the stack of every shard.
+    /// there are as many slots as leases. A refusal looks at the stack of every shard. Where the
+    /// oldest is overwritten, one more read-modify-write for the number of the lease; a search looks
+    /// at every slot, and serves the next acquisitions too, a quarter of the capacity's number.
     ///
     /// # Examples
     ///
@@ -337,12 +347,11 @@ fn checked(limits: Limits) -> Result<u64, ConfigError> {
         return Err(ConfigError::Capacity { value: capacity, max });
     }
     let most = match policy {
-        Exhaustion::Reject => capacity,
+        Exhaustion::Reject | Exhaustion::OverwriteOldest => capacity,
         Exhaustion::GrowToCap if max_capacity < capacity || !within(max_capacity) => {
             return Err(ConfigError::MaxCapacity { value: max_capacity, capacity, max });
         }
         Exhaustion::GrowToCap => max_capacity,
-        Exhaustion::OverwriteOldest => return Err(ConfigError::UnsupportedPolicy { policy }),
     };
     Ok((most as u64).min(MAX_MADE))
 }

@@ -71,6 +71,8 @@ pub(super) struct Events {
     pub(super) overwritten: Counter,
     /// Leases taken back by `reset`.
     pub(super) revoked: Counter,
+    /// Objects constructed in place of one that an overwritten lease had left broken.
+    pub(super) rebuilt: Counter,
     /// Panics of `recycle` and of destructors.
     pub(super) drop_panics: Counter,
 }
@@ -85,6 +87,7 @@ impl Shard {
                 created: zero(),
                 rejected: zero(),
                 overwritten: zero(),
+                rebuilt: zero(),
                 revoked: zero(),
                 drop_panics: zero(),
             },
@@ -108,7 +111,7 @@ impl Shard {
             slot.header.below()
         })?;
         let Some(slot) = looked_at.get() else { unreachable!("a pop looks at what it takes") };
-        Ok(Taken { slot, index: Index(index), from: Some(self) })
+        Ok(Taken { slot, index: Index(index), from: Origin::Stack(self) })
     }
 
     /// Notes how many a slot that was taken left behind.
@@ -141,6 +144,16 @@ pub(super) fn depth<T>(slots: &Slots<T>, link: u32) -> u32 {
 pub(super) struct Taken<'t, T> {
     pub(super) slot: &'t Slot<T>,
     pub(super) index: Index,
-    /// Off whose stack; none for a fresh slot.
-    pub(super) from: Option<&'t Shard>,
+    pub(super) from: Origin<'t>,
+}
+
+/// Where a slot was taken from.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Origin<'t> {
+    /// The stack of a shard.
+    Stack(&'t Shard),
+    /// Nowhere: its unit was opened for this call.
+    Fresh,
+    /// A lease that was overwritten.
+    Lease,
 }

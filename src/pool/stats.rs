@@ -49,6 +49,7 @@ impl<T> Core<T> {
     /// to the same word, and the rest saturates: no count is ever a huge one.
     fn sums(&self) -> Stats {
         let created = self.sum(|events| &events.created);
+        let misses = created.saturating_sub(self.sum(|events| &events.rebuilt));
         let overwritten = self.sum(|events| &events.overwritten);
         let revoked = self.sum(|events| &events.revoked);
         let census = self.census();
@@ -56,10 +57,10 @@ impl<T> Core<T> {
         let given_back = census.leases.saturating_sub(census.live as u64);
         Stats {
             created,
-            misses: created,
+            misses,
             overwritten,
             spawned: census.leases,
-            hits: census.leases.saturating_sub(created).saturating_sub(overwritten),
+            hits: census.leases.saturating_sub(misses).saturating_sub(overwritten),
             released: given_back.saturating_sub(overwritten).saturating_sub(revoked),
             rejected: self.sum(|events| &events.rejected),
             drop_panics: self.sum(|events| &events.drop_panics),

@@ -163,6 +163,13 @@ impl StateWord {
         None
     }
 
+    /// [`revoke`](Self::revoke) of one lease, which may have ended.
+    pub(crate) fn revoke_lease(&self, generation: u32) -> Result<(), Refusal> {
+        // Acquire P1, U1: as in `revoke`.
+        let revoked = self.change(generation, ord!(Acquire: P1, U1), SlotWord::revoke);
+        revoked.map(drop).map_err(|(_, refusal)| refusal)
+    }
+
     /// One compare-and-swap, for the drop of a store, which decides from each word it finds.
     #[inline]
     pub(crate) fn close(&self, found: SlotWord, next: SlotWord) -> Result<(), SlotWord> {
