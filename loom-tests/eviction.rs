@@ -82,7 +82,7 @@ impl Shelf {
         match word.advance(elder.generation, SlotWord::evict) {
             Ok(won) => {
                 if won.state() == State::Dying {
-                    word.advance(GENERATION, SlotWord::finish).expect("sealed by this call");
+                    word.finish(won);
                 }
                 Attempt::Won(elder.index.0)
             }

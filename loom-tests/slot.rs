@@ -106,7 +106,7 @@ impl Lone {
     pub(super) fn evict(&self) -> bool {
         let Ok(won) = self.word.advance(GENERATION, SlotWord::evict) else { return false };
         if won.state() == State::Dying {
-            self.word.advance(GENERATION, SlotWord::finish).expect("sealed by this call");
+            self.word.finish(won);
         }
         self.bury();
         true
