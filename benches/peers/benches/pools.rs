@@ -25,6 +25,8 @@ use std::hint::black_box;
 use std::sync::Mutex;
 
 use crossbeam_queue::ArrayQueue;
+use hatchery::Limits;
+use hatchery::pool::{Lease, Pool};
 use hatchery_peers::{Timing, footer, head, interleaved, quick, row, timed};
 use lockfree_object_pool::{LinearObjectPool, LinearReusable};
 
@@ -41,6 +43,10 @@ const ENOUGH: &str = "the pool has more objects than are held";
 
 fn main() {
     let operations = if quick() { 20_000 } else { 2_000_000 };
+    let ours = [
+        Candidate::of::<Ours<false>>("hatchery, reject"),
+        Candidate::of::<Ours<true>>("hatchery, overwriteOldest"),
+    ];
     let pools = [
         Candidate::of::<object_pool::Pool<Box<Object>>>("object-pool"),
         Candidate::of::<LinearObjectPool<Object>>("lockfree-object-pool, linear"),
@@ -52,7 +58,7 @@ fn main() {
         Candidate::of::<Mutex<Vec<Box<Object>>>>("Mutex<Vec<Box>>, the seed's"),
         Candidate::of::<Allocator>("malloc, no pool"),
     ];
-    let all: Vec<&Candidate> = pools.iter().chain(&others).collect();
+    let all: Vec<&Candidate> = ours.iter().chain(&pools).chain(&others).collect();
     all.iter().for_each(|candidate| (candidate.check)());
 
     println!("64-byte objects, {OBJECTS} in a pool; medians of {ROUNDS} interleaved rounds,");
@@ -68,7 +74,7 @@ fn main() {
             let runs: Vec<_> = all.iter().map(|candidate| move || run(candidate)).collect();
             let runs: Vec<&dyn Fn() -> Timing> = runs.iter().map(|run| run as _).collect();
             let rounds = interleaved(ROUNDS, &runs);
-            let fastest = rounds.fastest(0..pools.len());
+            let fastest = rounds.fastest(ours.len()..ours.len() + pools.len());
             for (at, candidate) in all.iter().enumerate() {
                 let nanoseconds = format!("{:.1}", rounds.time(at));
                 let ratio = format!("{:.2}", rounds.ratio(at, fastest));
@@ -169,6 +175,29 @@ fn ring<P: ObjectPool>(threads: usize, operations: usize) -> Timing {
         }
         ring // dropped when the clock has stopped
     })
+}
+
+/// hatchery's, which refuses when all objects are out, or takes the oldest lease back.
+struct Ours<const OVERWRITE_OLDEST: bool>(Pool<Object>);
+
+impl<const OVERWRITE_OLDEST: bool> ObjectPool for Ours<OVERWRITE_OLDEST> {
+    type Lease<'p> = Lease<Object>;
+
+    fn with_objects(objects: usize) -> Self {
+        let limits = match OVERWRITE_OLDEST {
+            true => Limits::overwrite_oldest(objects),
+            false => Limits::reject(objects),
+        };
+        Ours(Pool::new(limits).expect("a pool may have these limits"))
+    }
+
+    fn acquire(&self) -> Lease<Object> {
+        self.0.acquire().expect(ENOUGH)
+    }
+
+    fn with<R>(lease: &mut Lease<Object>, f: impl FnOnce(&mut Object) -> R) -> R {
+        lease.with(f).expect("no lease is taken back while objects are left")
+    }
 }
 
 impl ObjectPool for object_pool::Pool<Box<Object>> {
