@@ -18,8 +18,9 @@ macro_rules! shared_operations {
         /// Pending → Active, for an entity whose guard was [detached](Pending::detach).
         ///
         /// # Errors
-        /// [`TransitionError::Guarded`] while a `Pending` guard has it, and what is wrong with
-        /// the handle or the state otherwise; nothing is changed.
+        /// [`TransitionError::Guarded`] while a `Pending` guard has it, and where the oldest is
+        /// overwritten, while another call activates it; what is wrong with the handle or the
+        /// state otherwise. Nothing is changed.
         pub fn activate(&$this, h: Handle) -> Result<(), TransitionError> {
             $store.core().activate($session, h)
         }
@@ -88,7 +89,7 @@ macro_rules! shared_operations {
         /// [`TransitionError::Lookup`] for an entity that has ended.
         ///
         /// # Complexity
-        /// Two compare-and-swaps for an Active entity.
+        /// One compare-and-swap for an Active entity.
         pub fn despawn(&$this, h: Handle) -> Result<Reaped, TransitionError> {
             $store.core().despawn($session, h, EndReason::Killed)
         }
