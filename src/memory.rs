@@ -22,6 +22,15 @@ pub(crate) fn allocate_zeroed(layout: Layout) -> Result<NonNull<u8>, OutOfMemory
     checked(layout, |layout| unsafe { alloc_zeroed(layout) })
 }
 
+/// A value in memory of its own.
+pub(crate) fn boxed<V>(value: V) -> Result<Box<V>, OutOfMemory> {
+    let memory = allocate(Layout::new::<V>())?.cast::<V>();
+    // SAFETY: the allocation is exclusive and has the layout (invariant 11).
+    unsafe { memory.write(value) };
+    // SAFETY: allocated with the layout that `Box` uses, and written (invariant 11).
+    Ok(unsafe { Box::from_raw(memory.as_ptr()) })
+}
+
 /// Room for `more` items in a vector.
 pub(crate) fn reserve<V>(items: &mut Vec<V>, more: usize) -> Result<(), OutOfMemory> {
     let refused = OutOfMemory { bytes: more.saturating_mul(size_of::<V>()) };

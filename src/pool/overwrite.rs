@@ -1,7 +1,7 @@
 //! The policy that overwrites the oldest: an acquisition takes the object of the lease that was
 //! acquired first, where that is not in use.
 //!
-//! Who is the oldest is told as in a store (`seniority.rs`): every lease has a stamp, which is its
+//! Who is the oldest is told as in a store (`seniority/`): every lease has a stamp, which is its
 //! number; a scan lists the oldest, and each acquisition walks the list, passing over what is in
 //! use and coming back to it the next time. Slots are given to other leases without a grace period,
 //! so a scan may read the stamp of a later lease than the one whose word it saw. That one has ended

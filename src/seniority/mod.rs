@@ -19,136 +19,24 @@
 //! What a list takes is bounded by the capacity, whatever the churn, and so is the number of lists:
 //! where readers hold back those that were replaced, a call keeps its list to itself.
 
+mod elders;
+
 use std::ptr;
 
 use crossbeam_utils::CachePadded;
 
-use crate::memory::{OutOfMemory, reserve};
+pub(crate) use self::elders::{Attempt, Elder, Selection};
+
+use self::elders::Elders;
+use crate::memory::{OutOfMemory, boxed};
 use crate::reclaim::Session;
-use crate::segment::Index;
-use crate::sync::{AtomicPtr, AtomicU64, Counter, Ordering, UnsafeCell, planted};
+use crate::sync::{AtomicPtr, AtomicU64, Counter, Ordering, planted};
 
 /// How many of the oldest a scan collects at least.
 const FEWEST: usize = if cfg!(all(loom, test)) { 1 } else { 64 };
 
 /// Lists that were replaced and that readers may still hold back, at most.
 const REPLACED: u64 = 4;
-
-/// A life, and when it began to be seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Elder {
-    pub(crate) stamp: u64,
-    pub(crate) index: Index,
-    pub(crate) generation: u32,
-}
-
-/// What became of the attempt to end one.
-#[derive(Debug)]
-pub(crate) enum Attempt<W> {
-    /// It is the caller's to finish.
-    Won(W),
-    /// It is in use just now: others may end it later.
-    InUse,
-    /// It has ended, or is about to: nobody has to look at it again.
-    Ended,
-}
-
-/// The k oldest as one scan saw them, the oldest first.
-#[derive(Debug)]
-struct Elders {
-    /// Never written after it is shared; a cell only so that the models watch how it is shared.
-    oldest: UnsafeCell<Vec<Elder>>,
-    /// How many of them, from the first on, have ended. It only rises.
-    ended: Counter,
-    /// Whether the scan saw more than it could list.
-    cut: bool,
-    /// Whether it saw one that can be ended and is too young to be listed.
-    younger: bool,
-}
-
-// SAFETY: the list is only read once it is shared (invariant 14).
-unsafe impl Sync for Elders {}
-
-impl Elders {
-    fn oldest(&self) -> &[Elder] {
-        // SAFETY: nobody writes it after it was made (invariant 14).
-        self.oldest.with(|oldest| unsafe { &*oldest })
-    }
-
-    /// Ends the oldest that can be ended; otherwise how many are in use.
-    fn walk<W>(&self, mut end: impl FnMut(Elder) -> Attempt<W>) -> Result<W, usize> {
-        let mut ended = self.ended.get() as usize;
-        let mut in_use = 0;
-        let oldest = self.oldest();
-        let outcome = (ended..oldest.len()).find_map(|at| match end(oldest[at]) {
-            Attempt::Won(won) => Some(won),
-            Attempt::InUse => {
-                in_use += 1;
-                None
-            }
-            Attempt::Ended => {
-                ended += usize::from(ended == at);
-                None
-            }
-        });
-        // A plain store: a cursor that goes back a little costs a look, no more.
-        self.ended.set(ended as u64);
-        outcome.ok_or(in_use)
-    }
-}
-
-/// Model builds watch that a list is dropped after everybody who reads it.
-#[cfg(all(loom, test))]
-impl Drop for Elders {
-    fn drop(&mut self) {
-        self.oldest.with_mut(|_| ());
-    }
-}
-
-/// What a scan offers what it finds to.
-#[derive(Debug)]
-pub(crate) struct Selection {
-    /// Stamps from here on were given out after the scan began.
-    horizon: u64,
-    /// How many to keep.
-    most: usize,
-    found: Vec<Elder>,
-    cut: bool,
-    younger: bool,
-}
-
-impl Selection {
-    /// Takes one in, if it is old enough and among the oldest so far.
-    #[inline]
-    pub(crate) fn offer(&mut self, elder: Elder, in_use: bool) {
-        if elder.stamp >= self.horizon && !planted("no horizon") {
-            self.younger |= !in_use;
-            return;
-        }
-        if self.found.len() == 2 * self.most {
-            self.halve();
-        }
-        self.found.push(elder);
-    }
-
-    /// Keeps the older half.
-    fn halve(&mut self) {
-        self.found.select_nth_unstable(self.most);
-        self.found.truncate(self.most);
-        self.cut = true;
-    }
-
-    fn finish(mut self) -> Elders {
-        if self.found.len() > self.most {
-            self.halve();
-        }
-        if !planted("list in the order of the slots") {
-            self.found.sort_unstable();
-        }
-        let Selection { found, cut, younger, .. } = self;
-        Elders { oldest: UnsafeCell::new(found), ended: Counter::new(0), cut, younger }
-    }
-}
 
 /// The stamps, and the list of the oldest that all evictions share.
 #[derive(Debug)]
@@ -226,12 +114,9 @@ impl Seniority {
         most: usize,
         scan: impl Fn(&mut Selection),
     ) -> Result<Box<Elders>, OutOfMemory> {
-        let mut found = Vec::new();
-        reserve(&mut found, 2 * most)?;
-        let horizon = self.horizon();
-        let mut selection = Selection { horizon, most, found, cut: false, younger: false };
+        let mut selection = Selection::new(most, || self.horizon())?;
         scan(&mut selection);
-        Ok(Box::new(selection.finish()))
+        boxed(selection.finish()?)
     }
 
     /// Shares a list in place of the one that was found, unless others have done so or readers
