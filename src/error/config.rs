@@ -60,11 +60,6 @@ pub enum ConfigError {
         /// The policy that needs it.
         policy: Exhaustion,
     },
-    /// The policy is not supported here.
-    UnsupportedPolicy {
-        /// The policy that was asked for.
-        policy: Exhaustion,
-    },
     /// The number of shards is 0 or too large.
     Shards {
         /// The number that was asked for.
@@ -108,9 +103,6 @@ impl fmt::Display for ConfigError {
             }
             ConfigError::Backlog { value, min, policy } => {
                 write!(f, "backlog is {value}, allowed are {min} or more under {policy}")
-            }
-            ConfigError::UnsupportedPolicy { policy } => {
-                write!(f, "policy is {policy}, allowed is {} only", Exhaustion::Reject)
             }
             ConfigError::Shards { value, max } => {
                 write!(f, "shards is {value}, allowed are 1 to {max}")
@@ -172,14 +164,6 @@ mod tests {
             &ConfigError::MaxCapacity { value: 3, capacity: 4, max: 4_294_967_295 },
             "maxCapacity is 3, allowed are 4 (the capacity) to 4294967295, or usize::MAX for no \
              limit",
-        );
-    }
-
-    #[test]
-    fn config_unsupported_policy_message_names_the_policy() {
-        assert_message(
-            &ConfigError::UnsupportedPolicy { policy: Exhaustion::GrowToCap },
-            "policy is growToCap, allowed is reject only",
         );
     }
 
