@@ -102,40 +102,47 @@ pub(crate) struct Magazine {
 pub(crate) struct Peak {
     highest: Counter,
     headroom: Counter,
-    /// The window of statistics that both belong to.
-    window: Counter,
 }
 
 impl Peak {
     fn new() -> Peak {
-        Peak { highest: Counter::new(0), headroom: Counter::new(0), window: Counter::new(u64::MAX) }
+        Peak { highest: Counter::new(0), headroom: Counter::new(0) }
     }
 
-    /// The most that was alive at once in a window of statistics.
-    pub(crate) fn highest(&self, window: u64) -> u64 {
-        if self.window.get() == window { self.highest.get() } else { 0 }
+    /// The most that was alive at once since the window of statistics began.
+    pub(crate) fn highest(&self) -> u64 {
+        self.highest.get()
     }
 
-    #[inline]
-    pub(crate) fn window(&self) -> u64 {
-        self.window.get()
+    /// Begins a window with so many alive. An owner that counts at the same moment may undo it in
+    /// part: the peak is exact for a thread that works alone.
+    pub(crate) fn restart(&self, live: u64) {
+        self.highest.set(live);
+        self.headroom.set(0);
     }
 
-    /// Takes note of what is alive now, everywhere; and begins the window, if it is another one.
-    pub(crate) fn look_up(&self, live: u64, window: u64) {
-        let before = self.highest(window);
+    /// Takes note of what is alive now, everywhere.
+    pub(crate) fn look_up(&self, live: u64) {
+        let before = self.highest();
         self.highest.set(before.max(live));
         self.headroom.set(before.saturating_sub(live));
-        self.window.set(window);
     }
 
     /// One more is alive.
     #[inline]
     pub(crate) fn rise(&self) {
-        match self.headroom.get().checked_sub(1) {
-            Some(left) => self.headroom.set(left),
-            None => self.highest.add_owned(1),
+        let left = self.headroom.get().wrapping_sub(1);
+        self.headroom.set(left);
+        if (left as i64) < 0 {
+            self.rise_above();
         }
+    }
+
+    /// More are alive than ever.
+    #[cold]
+    fn rise_above(&self) {
+        self.headroom.set(0);
+        self.highest.add_owned(1);
     }
 
     /// One less is alive.

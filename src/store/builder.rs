@@ -177,7 +177,6 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
             starving: Counter::new(0),
             stalled_at: Counter::new(u64::MAX),
             window: Mutex::new(Window::default()),
-            window_number: Counter::new(0),
         };
         Ok(Store::from_shared(Arc::new(core)))
     }

@@ -57,8 +57,6 @@ pub(crate) struct Core<T> {
     /// How many batches had ripened when a call last gave up waiting for one.
     pub(super) stalled_at: Counter,
     pub(super) window: Mutex<Window>,
-    /// The number of the window of statistics.
-    pub(super) window_number: Counter,
 }
 
 impl<T> std::fmt::Debug for Core<T> {

@@ -72,10 +72,7 @@ impl<T> Core<T> {
 
     /// Counts a spawn, and the population it makes.
     #[inline]
-    fn count_spawn(&self, magazine: Claimed<'_>, event: Event) {
-        if magazine.peak.window() != self.window_number.get() {
-            self.look_up_others(&magazine);
-        }
+    fn count_spawn(magazine: Claimed<'_>, event: Event) {
         magazine.tally.of(event).add_owned(1);
         magazine.peak.rise();
     }
@@ -108,7 +105,7 @@ impl<T> Core<T> {
     pub(super) fn guard_vacancy<'c>(&'c self, vacancy: Vacancy<'c, T>) -> Reserved<'c, T> {
         let Vacancy { slot, index, generation, magazine, .. } = vacancy;
         slot.word.set(SlotWord::reserved(generation.get()));
-        self.count_spawn(magazine, Event::Spawned);
+        Self::count_spawn(magazine, Event::Spawned);
         Reserved { slot, handle: self.handle(index, generation) }
     }
 
@@ -131,7 +128,7 @@ impl<T> Core<T> {
         pause_point!("payload written, not published");
         self.stamp(index);
         slot.word.publish(generation.get());
-        self.count_spawn(magazine, Event::Shown);
+        Self::count_spawn(magazine, Event::Shown);
         Ok(self.handle(index, generation))
     }
 

@@ -139,8 +139,9 @@ impl<T> Core<T> {
         let mut window = self.window.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let now = self.sums();
         *window = Window { base: now, peak: now.live };
-        // What the magazines know belongs to the window before, until their owners look again.
-        self.window_number.add_shared(1);
+        for magazine in self.circulation.magazines_from(0) {
+            magazine.peak.restart(now.live as u64);
+        }
     }
 
     /// Memory of the store: slots, circulation, and the shared part itself.
@@ -155,13 +156,11 @@ impl<T> Core<T> {
     pub(super) fn look_up_others(&self, magazine: &Magazine) {
         let begun: u64 = self.circulation.tallies().map(|tally| tally.begun()).sum();
         let ended: u64 = self.circulation.tallies().map(|tally| tally.ended()).sum();
-        magazine.peak.look_up(begun.saturating_sub(ended), self.window_number.get());
+        magazine.peak.look_up(begun.saturating_sub(ended));
     }
 
     fn highest_peak(&self) -> usize {
-        let window = self.window_number.get();
-        let peaks =
-            self.circulation.magazines_from(0).map(|magazine| magazine.peak.highest(window));
+        let peaks = self.circulation.magazines_from(0).map(|magazine| magazine.peak.highest());
         (peaks.max().unwrap_or(0) as usize).min(self.capacity())
     }
 }
