@@ -37,7 +37,7 @@ impl<T> Core<T> {
         self.bury_with(session, index, Event::Reaped, permits);
     }
 
-    #[inline]
+    #[inline(always)]
     fn bury_with(&self, session: &Session, index: Index, event: Event, permits: Option<&Permits>) {
         let magazine = self.magazine(session);
         match magazine {
@@ -88,7 +88,7 @@ impl<T> Core<T> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn put_into(&self, session: &Session, magazine: Claimed<'_>, index: Index) {
         if planted("destructor before the grace period") {
             let _ = self.renew(session, self.table.known(index));

@@ -194,6 +194,7 @@ impl<T> Core<T> {
         Ok(())
     }
 
+    #[inline]
     pub(super) fn kill(&self, session: &Session, h: Handle) -> Result<(), TransitionError> {
         let slot = self.find(h)?;
         slot.word
@@ -228,6 +229,7 @@ impl<T> Core<T> {
         Ok(())
     }
 
+    #[inline]
     pub(super) fn reap(&self, session: &Session, h: Handle) -> Result<Reaped, TransitionError> {
         let slot = self.find(h)?;
         let word = slot

@@ -43,6 +43,7 @@ macro_rules! shared_operations {
         ///
         /// # Complexity
         /// One compare-and-swap, tried again when holds change the word at the same time.
+        #[inline]
         pub fn kill(&$this, h: Handle) -> Result<(), TransitionError> {
             $store.core().kill($session, h)
         }
@@ -76,6 +77,7 @@ macro_rules! shared_operations {
         ///
         /// # Complexity
         /// One compare-and-swap; one allocation of 2 KiB for each batch of Dead slots.
+        #[inline]
         pub fn reap(&$this, h: Handle) -> Result<Reaped, TransitionError> {
             $store.core().reap($session, h)
         }
