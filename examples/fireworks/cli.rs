@@ -39,4 +39,8 @@ pub(crate) struct Options {
     /// Runs N frames without a terminal, checks the pools' claims, and prints their figures
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) frames: Option<u64>,
+
+    /// Draws the frames as a chart
+    #[arg(long, value_name = "FILE.svg", requires = "frames")]
+    pub(crate) svg: Option<PathBuf>,
 }

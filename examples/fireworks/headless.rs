@@ -5,14 +5,29 @@ use std::fmt::Write;
 
 use crate::claims;
 use crate::show::{Failure, Show};
+use crate::stage::Sample;
 use crate::table::Table;
 
-/// Runs so many frames and tells their figures; an error is a claim that does not hold.
-pub(crate) fn run(show: &mut Show, frames: u64) -> Result<String, Box<dyn Error>> {
+/// What a run leaves behind.
+#[derive(Debug)]
+pub(crate) struct Run {
+    /// The tables, with a line of explanation each.
+    pub(crate) report: String,
+    /// For each pool what its frames did, or nothing if nobody asked.
+    pub(crate) history: Vec<Vec<Sample>>,
+}
+
+/// Runs so many frames; an error is a claim that does not hold.
+pub(crate) fn run(show: &mut Show, frames: u64, record: bool) -> Result<Run, Box<dyn Error>> {
     let mut report = String::new();
+    let mut history = vec![Vec::new(); show.stages().len()];
     let active = show.settings().active_frames;
     for frame in 0..frames {
         show.tick()?;
+        if record {
+            let samples = show.stages().iter().map(|stage| *stage.last());
+            history.iter_mut().zip(samples).for_each(|(line, sample)| line.push(sample));
+        }
         if frame + 1 == active {
             check_document(show)?;
             let burst = show.settings().burst_per_frame;
@@ -22,7 +37,7 @@ pub(crate) fn run(show: &mut Show, frames: u64) -> Result<String, Box<dyn Error>
     write_table(&mut report, show, &format!("After frame {frames}"))?;
     show.close()?;
     writeln!(report, "All claims held in every frame, and at the end every object was at rest.")?;
-    Ok(report)
+    Ok(Run { report, history })
 }
 
 /// The document's load fits the capacity; with other settings nothing is claimed of it.
@@ -54,9 +69,9 @@ mod tests {
     use crate::settings::Settings;
     use crate::show::Scene;
 
-    fn shown(scene: Scene, settings: Settings, frames: u64) -> (Show, String) {
+    fn shown(scene: Scene, settings: Settings, frames: u64) -> (Show, Run) {
         let mut show = Show::new(scene, settings).expect("the settings are legal");
-        let run = run(&mut show, frames).expect("every claim holds");
+        let run = run(&mut show, frames, true).expect("every claim holds");
         (show, run)
     }
 
@@ -64,8 +79,9 @@ mod tests {
     fn both_scenes_run_and_print_the_same_table_each_time() {
         for (scene, tables) in [(Scene::Seed, 2), (Scene::Large, 1)] {
             let (show, run) = shown(scene, scene.settings(), 150);
-            assert_eq!(run.matches("| reject ").count(), tables);
-            assert_eq!(run, shown(scene, scene.settings(), 150).1);
+            assert!(run.history.iter().all(|line| line.len() == 150));
+            assert_eq!(run.report.matches("| reject ").count(), tables);
+            assert_eq!(run.report, shown(scene, scene.settings(), 150).1.report);
             for stage in show.stages() {
                 let stats = stage.last().stats;
                 assert_eq!(stats.peak_live, stats.capacity, "{} fills", stage.limits().policy);
