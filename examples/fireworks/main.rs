@@ -4,7 +4,7 @@
 //! ```text
 //! cargo run --release --example fireworks
 //! cargo run --release --example fireworks -- --scene large
-//! cargo run --release --example fireworks -- --frames 150 --svg fireworks.svg
+//! cargo run --release --example fireworks -- --frames 200 --svg fireworks.svg
 //! ```
 //!
 //! A particle is lent by a [`Pool`](hatchery::pool::Pool) for some frames and given back; what
