@@ -8,7 +8,8 @@
 //!
 //! Getting an object, using it and giving it back are four read-modify-writes: a pop, the mark, the
 //! end of the lease and a push. Nothing is counted on the way; the words say how many leases there
-//! were. Nothing is allocated but the slots, as many as were ever leased at once.
+//! were. Nothing is allocated but the slots, as many as were ever leased at once, and where the oldest
+//! is overwritten, now and then a list of the oldest.
 
 mod close;
 mod core;
