@@ -104,13 +104,13 @@ fn compare(write: bool) -> Result<bool, String> {
     }
     println!("\nThe profiles are in {}.", profiles.display());
 
+    if let Some(why) = foreign {
+        println!("Not compared{}: {why}.", if write { ", not written" } else { "" });
+        return Ok(!write);
+    }
     if write {
         fs::write(TABLE, Table::renewed(&text, &measured)).map_err(|error| error.to_string())?;
         println!("Wrote the new budgets to {TABLE}.");
-        return Ok(true);
-    }
-    if let Some(why) = foreign {
-        println!("Not compared: {why}.");
         return Ok(true);
     }
     if !kept {
