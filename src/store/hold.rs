@@ -127,7 +127,7 @@ impl<T> Clone for Hold<T> {
         if let Err((word, _)) = self.slot().word.advance(generation, SlotWord::hold_again) {
             panic!("{} has {} holds, which is the limit", self.handle, word.holds());
         }
-        self.core.count_hold(Event::HoldTaken);
+        self.core.count_here(Event::HoldTaken);
         Hold::wrap(Arc::clone(&self.core), self.slot(), self.handle)
     }
 }

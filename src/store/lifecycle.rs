@@ -346,7 +346,7 @@ impl<T> Core<T> {
     pub(super) fn unhold(&self, slot: &Slot<T>, h: Handle) -> Unhold {
         let outcome = slot.word.unhold();
         pause_point!("hold given back, not buried");
-        self.count_hold(Event::HoldGiven);
+        self.count_here(Event::HoldGiven);
         if outcome == Unhold::Buried {
             match Session::own_if_known(&self.domain) {
                 Some(session) => self.bury(&session, Self::index(h), Event::Reaped),
@@ -354,11 +354,6 @@ impl<T> Core<T> {
             }
         }
         outcome
-    }
-
-    /// Counts a hold taken or given by somebody who has no session.
-    pub(super) fn count_hold(&self, event: Event) {
-        self.count_foreign(thread_ordinal(), event);
     }
 
     /// Every entity alive now, told from the words: for `clear`.

@@ -90,7 +90,13 @@ impl Permits {
     /// without any and with nothing to add.
     #[inline]
     pub(crate) fn take(&self, home: usize) -> bool {
-        self.take_from(home & (self.words.len() - 1)).is_ok() || self.take_slow(home)
+        self.take_at_home(home) || self.take_slow(home)
+    }
+
+    /// Takes a permit of the home shard, if there is one.
+    #[inline]
+    pub(super) fn take_at_home(&self, home: usize) -> bool {
+        self.take_from(home & (self.words.len() - 1)).is_ok()
     }
 
     #[cold]

@@ -39,9 +39,12 @@ impl<T> Core<T> {
     /// A slot for one more entity, permit included, or the count of a refusal.
     #[inline(always)]
     pub(super) fn reserve(&self, session: &Session) -> Result<Vacancy<'_, T>, SpawnFailure> {
-        if self.permits.is_none() && !Self::nested() {
+        if !Self::nested() && self.permits.as_ref().is_none_or(|p| p.take_at_home(session.home())) {
             if let Some(vacancy) = self.take_at_hand(session) {
                 return Ok(vacancy);
+            }
+            if let Some(permits) = &self.permits {
+                permits.give(session.home());
             }
         }
         self.reserve_by(session, || self.take_vacancy(session), |vacancy| vacancy)
