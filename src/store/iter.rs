@@ -8,6 +8,7 @@ use crate::handle::Handle;
 use crate::segment::Index;
 use crate::slot::Slot;
 use crate::state::{State, StateSet};
+use crate::word::Filter;
 
 /// Slots that one job of a parallel scan looks at.
 #[cfg(feature = "rayon")]
@@ -17,7 +18,13 @@ impl<T> Core<T> {
     /// Every entity in one of `states`, for a caller that lends its pin: it keeps the pin under
     /// which it calls for as long as the borrow lasts.
     pub(super) fn scan(&self, states: StateSet) -> Scan<'_, T> {
-        Scan { core: self, states, run: [].iter(), at: 0, end: self.made() }
+        Scan {
+            core: self,
+            filter: Filter::readable(states),
+            run: [].iter(),
+            at: 0,
+            end: self.made(),
+        }
     }
 
     /// The same on rayon's threads: it holds the slots and the borrow of a pin, never the pin.
@@ -31,10 +38,10 @@ impl<T> Core<T> {
     {
         use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
-        let made = self.made();
+        let (made, filter) = (self.made(), Filter::readable(states));
         (0..made.div_ceil(JOB)).into_par_iter().flat_map_iter(move |job| {
             let (at, end) = (job * JOB, ((job + 1) * JOB).min(made));
-            Scan { core: self, states, run: [].iter(), at, end }
+            Scan { core: self, filter, run: [].iter(), at, end }
         })
     }
 }
@@ -43,7 +50,7 @@ impl<T> Core<T> {
 #[derive(Debug)]
 pub(super) struct Scan<'c, T> {
     core: &'c Core<T>,
-    states: StateSet,
+    filter: Filter,
     /// What is left of the segment that it is in.
     run: slice::Iter<'c, Slot<T>>,
     /// The index of the next slot.
@@ -52,14 +59,14 @@ pub(super) struct Scan<'c, T> {
 }
 
 impl<'c, T> Scan<'c, T> {
-    /// What the scan yields for a slot: its entity, if it is readable and in one of `states`.
+    /// What the scan yields for a slot: its entity, if it is readable and in a state that is wanted.
     #[inline]
     fn read(&self, index: u64, slot: &'c Slot<T>) -> Option<(Handle, State, &'c T)> {
         let word = slot.word.read();
-        let generation = NonZeroU32::new(word.generation())?;
-        if !word.readable_as(generation.get()) || !self.states.contains(word.state()) {
+        if !word.passes(self.filter) {
             return None;
         }
+        let generation = NonZeroU32::new(word.generation())?;
         // SAFETY: an Acquire load saw the entity readable, under the caller's pin, which lasts as
         // long as the borrow of it (invariant 2, 4).
         let payload = unsafe { slot.payload.get() };

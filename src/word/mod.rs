@@ -10,7 +10,7 @@ mod snapshot;
 mod transition;
 
 pub(crate) use layout::MAX_HOLDS;
-pub(crate) use snapshot::SlotWord;
+pub(crate) use snapshot::{Filter, SlotWord};
 pub(crate) use transition::{Reap, Refusal, Step, Unhold};
 
 use crate::state::State;

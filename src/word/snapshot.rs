@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::layout::*;
-use crate::state::State;
+use crate::state::{State, StateSet};
 
 /// Generation, holds, marks and state of a slot, as one value.
 ///
@@ -98,6 +98,34 @@ impl SlotWord {
     }
 }
 
+/// Which readable states a scan wants, as one comparison: Active and Dying differ in one bit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Filter {
+    mask: u64,
+    bits: u64,
+}
+
+impl Filter {
+    /// Those of Active and Dying that are in `states`.
+    pub(crate) fn readable(states: StateSet) -> Filter {
+        match (states.contains(State::Active), states.contains(State::Dying)) {
+            (true, true) => Filter { mask: READABLE_MASK, bits: READABLE },
+            (true, false) => Filter { mask: STATE_MASK, bits: State::Active as u64 },
+            (false, true) => Filter { mask: STATE_MASK, bits: State::Dying as u64 },
+            // No word passes: nothing of it is looked at, and that is not 1.
+            (false, false) => Filter { mask: 0, bits: 1 },
+        }
+    }
+}
+
+impl SlotWord {
+    /// Whether the word is in a state that a scan wants.
+    #[inline]
+    pub(crate) const fn passes(self, filter: Filter) -> bool {
+        self.0 & filter.mask == filter.bits
+    }
+}
+
 impl From<u64> for SlotWord {
     fn from(bits: u64) -> SlotWord {
         SlotWord(bits)
@@ -147,6 +175,20 @@ mod tests {
             let readable = matches!(state, State::Active | State::Dying);
             prop_assert_eq!(word.readable_as(generation), readable);
             prop_assert!(!word.readable_as(generation.wrapping_add(1)));
+        }
+    }
+
+    #[test]
+    fn word_passes_a_filter_in_the_states_that_it_names_and_can_be_read_in() {
+        for wanted in 0..1u32 << State::ALL.len() {
+            let among: Vec<State> =
+                State::ALL.into_iter().filter(|state| wanted >> *state as u32 & 1 == 1).collect();
+            let filter = Filter::readable(StateSet::of(&among));
+            for state in State::ALL {
+                let readable = matches!(state, State::Active | State::Dying);
+                let word = SlotWord::new(7, state).with(REAP_REQUESTED);
+                assert_eq!(word.passes(filter), readable && among.contains(&state), "{state}");
+            }
         }
     }
 
