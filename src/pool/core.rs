@@ -218,7 +218,12 @@ impl<T: Recycle> Core<T> {
         if taken.slot.word.peek().state() == State::None {
             self.construct(&taken);
         }
-        Ok(self.give_out(taken))
+        let served_by_overwriting = matches!(taken.from, Origin::Lease);
+        let grant = self.give_out(taken);
+        if served_by_overwriting {
+            self.home().events.overwritten.add_shared(1);
+        }
+        Ok(grant)
     }
 
     /// Constructs the object of a slot that has none.

@@ -94,7 +94,7 @@ impl<T: Recycle> Core<T> {
         let Some((slot, index)) = revoked else { return Ok(None) };
         self.keep_for_revoked();
         slot.word.set(slot.word.peek().at_rest());
-        self.home().events.overwritten.add_shared(1);
+        self.home().events.revoked.add_shared(1);
         pause_point!("overwritten, not recycled");
         self.recycle(slot);
         Ok(Some(Taken { slot, index, from: Origin::Lease }))

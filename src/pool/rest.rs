@@ -67,10 +67,10 @@ pub(super) struct Events {
     pub(super) created: Counter,
     /// Acquisitions that were refused.
     pub(super) rejected: Counter,
+    /// Leases ended by others: by `reset`, and to be overwritten.
+    pub(super) revoked: Counter,
     /// Acquisitions served by taking the oldest lease's object.
     pub(super) overwritten: Counter,
-    /// Leases taken back by `reset`.
-    pub(super) revoked: Counter,
     /// Objects constructed in place of one that an overwritten lease had left broken.
     pub(super) rebuilt: Counter,
     /// Panics of `recycle` and of destructors.
@@ -86,9 +86,9 @@ impl Shard {
             events: Events {
                 created: zero(),
                 rejected: zero(),
+                revoked: zero(),
                 overwritten: zero(),
                 rebuilt: zero(),
-                revoked: zero(),
                 drop_panics: zero(),
             },
         }

@@ -16,6 +16,11 @@ pub(super) struct Window {
     peak: usize,
 }
 
+/// What a count has grown by; zero if it is lower, because of calls under way.
+fn since(now: u64, base: u64) -> u64 {
+    (now.wrapping_sub(base) as i64).max(0) as u64
+}
+
 /// What the words say.
 #[derive(Debug, Default)]
 struct Census {
@@ -45,23 +50,24 @@ impl<T> Core<T> {
         self.census().idle
     }
 
-    /// Totals since the pool was made, and the gauges. What is subtracted is read first or belongs
-    /// to the same word, and the rest saturates: no count is ever a huge one.
+    /// Totals since the pool was made, and the gauges. What is a difference of others may be a little
+    /// below zero, as a wrapping number, while calls are under way: kept so, the windows that begin
+    /// and end in between add up when all is quiet.
     fn sums(&self) -> Stats {
         let created = self.sum(|events| &events.created);
-        let misses = created.saturating_sub(self.sum(|events| &events.rebuilt));
+        let misses = created.wrapping_sub(self.sum(|events| &events.rebuilt));
         let overwritten = self.sum(|events| &events.overwritten);
         let revoked = self.sum(|events| &events.revoked);
         let census = self.census();
         let units = self.units.tally();
-        let given_back = census.leases.saturating_sub(census.live as u64);
+        let given_back = census.leases.wrapping_sub(census.live as u64);
         Stats {
             created,
             misses,
             overwritten,
             spawned: census.leases,
-            hits: census.leases.saturating_sub(misses).saturating_sub(overwritten),
-            released: given_back.saturating_sub(overwritten).saturating_sub(revoked),
+            hits: census.leases.wrapping_sub(misses).wrapping_sub(overwritten),
+            released: given_back.wrapping_sub(revoked),
             rejected: self.sum(|events| &events.rejected),
             drop_panics: self.sum(|events| &events.drop_panics),
             retired_slots: units.retired,
@@ -83,17 +89,17 @@ impl<T> Core<T> {
         let now = self.sums();
         window.peak = window.peak.max(now.live).max(self.most_out());
         let base = window.base;
-        let spawned = now.spawned.saturating_sub(base.spawned);
-        let rejected = now.rejected.saturating_sub(base.rejected);
+        let spawned = since(now.spawned, base.spawned);
+        let rejected = since(now.rejected, base.rejected);
         Stats {
             acquired: spawned + rejected,
             spawned,
             rejected,
-            hits: now.hits.saturating_sub(base.hits),
-            misses: now.misses.saturating_sub(base.misses),
-            released: now.released.saturating_sub(base.released),
-            overwritten: now.overwritten.saturating_sub(base.overwritten),
-            grown: now.grown.saturating_sub(base.grown),
+            hits: since(now.hits, base.hits),
+            misses: since(now.misses, base.misses),
+            released: since(now.released, base.released),
+            overwritten: since(now.overwritten, base.overwritten),
+            grown: since(now.grown, base.grown),
             peak_live: window.peak,
             ..now
         }
