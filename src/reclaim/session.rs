@@ -145,6 +145,13 @@ impl Session {
         guard.flush();
     }
 
+    /// Asks the collector to advance; the pin stays where it is.
+    pub(crate) fn hurry(&self) {
+        let guard = self.guard.borrow();
+        let Some(guard) = guard.as_ref() else { unreachable!("nothing advances unpinned") };
+        guard.flush();
+    }
+
     /// Asks the collector to advance, and moves the pin along where that is allowed.
     pub(crate) fn advance(&self) {
         let mut guard = self.guard.borrow_mut();

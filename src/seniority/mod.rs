@@ -38,6 +38,9 @@ const FEWEST: usize = if cfg!(all(loom, test)) { 1 } else { 64 };
 /// Lists that were replaced and that readers may still hold back, at most.
 const REPLACED: u64 = 4;
 
+/// From this capacity on a scan costs more than asking the collector to advance.
+const LARGE: usize = 1024;
+
 /// The stamps, and the list of the oldest that all evictions share.
 #[derive(Debug)]
 pub(crate) struct Seniority {
@@ -123,6 +126,10 @@ impl Seniority {
     /// hold too many back.
     fn replace(&self, session: &Session, listed: *mut Elders, fresh: Box<Elders>) {
         if self.replaced.get() >= REPLACED {
+            // Or every call would scan for itself until some pin happens to advance the epoch.
+            if self.capacity >= LARGE {
+                session.hurry();
+            }
             return;
         }
         let fresh = Box::into_raw(fresh);
