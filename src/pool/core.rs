@@ -152,7 +152,8 @@ impl<T: Recycle> Core<T> {
     /// A refusal is right: with every unit open, which stays so, and every stack empty under equal
     /// tags in two passes, there is a moment between the passes at which all stacks were empty at
     /// once, and every unit belonged to a lease or to a call in progress. And if no lease was given
-    /// out between the passes, the search for the oldest, which came between them too, missed none.
+    /// out between the passes, the search for the oldest, which came between them too, missed none,
+    /// and found each in use: not at one moment, which would take a count of uses in every word.
     fn find(&self) -> Result<Taken<'_, T>, SpawnFailure> {
         loop {
             let horizon = self.horizon();

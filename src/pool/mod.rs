@@ -136,9 +136,11 @@ impl<T: Recycle + Send + 'static> Pool<T> {
     ///
     /// # Errors
     /// [`SpawnFailure::Exhausted`] if at some moment of the call every unit of the capacity, as
-    /// grown so far, was on lease, or in use where the oldest is overwritten, or in another call's
-    /// hands; [`SpawnFailure::OutOfMemory`] if a
-    /// slot was needed and memory for it refused.
+    /// grown so far, was on lease or in another call's hands. Where the oldest is overwritten, each
+    /// lease was in use besides when the call came to it, one perhaps at another moment than the
+    /// next; or the call was made inside `recycle` or a destructor.
+    /// [`SpawnFailure::OutOfMemory`] if a slot was needed, or a list of the oldest, and memory for
+    /// it refused.
     ///
     /// # Panics
     /// As `Default::default` does.
