@@ -52,7 +52,7 @@ const FAULTS: [(&str, &str); 27] = [
 ];
 
 /// Each side of each tag, and a model that fails without it.
-const SIDES: [(&str, &str); 38] = [
+const SIDES: [(&str, &str); 40] = [
     ("P1.w", "word::publication_carries_the_payload"),
     ("P1.r", "word::publication_carries_the_payload"),
     ("P2.w", "word::entity_activated_by_another_thread_is_complete_for_a_third"),
@@ -79,6 +79,8 @@ const SIDES: [(&str, &str); 38] = [
     ("C1.r", "permits::two_takers_and_a_giver_never_have_two_alive"),
     ("C2.w", "permits::taker_gets_the_permit_that_moves"),
     ("C2.r", "permits::taker_gets_the_permit_that_moves"),
+    ("C3.w", "permits::taker_gets_the_unit_given_back_before_the_last_was_added"),
+    ("C3.r", "permits::taker_gets_the_unit_given_back_before_the_last_was_added"),
     ("S1.w", "eviction::elder_behind_the_scan_is_ended_first"),
     ("S1.r", "eviction::elder_behind_the_scan_is_ended_first"),
     ("E1.w", "eviction::two_evictions_end_two"),

@@ -113,3 +113,19 @@ fn taker_gets_the_unit_that_comes_back_or_the_one_to_add() {
         assert_eq!((permits.out(), permits.in_force()), (2, 2));
     });
 }
+
+/// Who gives a unit back and then adds the last one leaves one behind: a taker that finds growth
+/// spent finds the unit.
+#[test]
+fn taker_gets_the_unit_given_back_before_the_last_was_added() {
+    model("permits_return_then_growth", 10, || {
+        let permits = Arc::new(Permits::new(Ceiling { capacity: 1, growth: 1 }, 2));
+        assert!(permits.take(0));
+        let other = Arc::clone(&permits);
+        let taker = thread::spawn(move || other.take(0));
+        permits.give(1);
+        let added = permits.grow();
+        assert!(taker.join().unwrap(), "a unit was there all along, or one to add");
+        assert_eq!((permits.out(), permits.in_force()), (1 + usize::from(added), 2));
+    });
+}

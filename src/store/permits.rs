@@ -66,8 +66,15 @@ impl Permits {
 
     /// Units added so far.
     pub(crate) fn grown(&self) -> u32 {
-        // Relaxed: it only rises, so what is read was true at some moment, and "spent" stays true.
+        // Relaxed: a statistic, which only rises.
         self.grown.load(Ordering::Relaxed)
+    }
+
+    /// Whether nothing is left to add, which stays so.
+    fn spent(&self) -> bool {
+        // Acquire C3: whoever added the last unit may have given one back before, which the passes
+        // that follow must see; pairs with the Release C3 in `grow`.
+        self.grown.load(ord!(Acquire: C3)) >= self.ceiling.growth
     }
 
     /// Units that there are, added ones included.
@@ -105,7 +112,7 @@ impl Permits {
             // Before the passes: growth that is spent stays so, and the moment that they find is
             // one without anything to add. Afterwards a unit could have come back between the
             // passes and the last growth, and something would have been there all along.
-            let spent = self.grown() >= self.ceiling.growth;
+            let spent = self.spent();
             if self.take_any(home) {
                 return true;
             }
@@ -142,16 +149,17 @@ impl Permits {
     }
 
     /// Adds a unit, which is the caller's; false if all are added.
-    fn grow(&self) -> bool {
+    pub(crate) fn grow(&self) -> bool {
         let growth = self.ceiling.growth;
         if planted("growth by a plain store") && self.grown() < growth {
             self.grown.store(self.grown() + 1, Ordering::Relaxed);
             return true;
         }
         let one_more = |grown| (grown < growth).then_some(grown + 1);
-        // Relaxed: the read-modify-write gives each unit to one caller; a new one had no entity
-        // whose end would have to be received.
-        self.grown.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
+        // Release C3: whoever finds growth spent sees what this thread gave back before. Relaxed for
+        // what is found: the read-modify-write gives each unit to one caller, and a new one had no
+        // entity whose end would have to be received.
+        self.grown.fetch_update(ord!(Release: C3), Ordering::Relaxed, one_more).is_ok()
     }
 
     /// Takes a permit of one word, or answers the version under which it had none: one reading
