@@ -9,9 +9,10 @@
 
 use std::cell::UnsafeCell;
 use std::hint::black_box;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use hatchery_peers::{Start, Timing, footer, interleaved, quick, timed};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Instant;
 
 type Payload = [u64; 8];
 
@@ -86,6 +87,28 @@ impl Layout for Apart {
     }
 }
 
+/// Nanoseconds an operation of each thread: `work` runs on every one, from a common start.
+fn timed<R>(threads: usize, operations: usize, work: impl Fn() -> R + Sync) -> f64 {
+    let start = Barrier::new(threads);
+    let worker = || {
+        start.wait();
+        let begun = Instant::now();
+        black_box(work());
+        begun.elapsed()
+    };
+    let slowest = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().map(|worker| worker.join().unwrap()).max()
+    });
+    slowest.unwrap_or_default().as_nanos() as f64 / operations as f64
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
 fn read<L: Layout>(slots: &L, slot: usize, generation: u64) -> u64 {
     let word = slots.word(slot).load(Ordering::Acquire);
     if word != generation << 32 | ACTIVE {
@@ -126,19 +149,17 @@ fn scattered(slots: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-fn lookup<L: Layout>(slots: usize, operations: usize) -> Timing {
+fn lookup<L: Layout>(slots: usize, operations: usize) -> f64 {
     let filled: L = filled(slots);
     let order: Vec<usize> = scattered(slots).take(operations).collect();
-    timed(1, operations, |start: &Start| {
-        start.wait();
-        black_box(order.iter().map(|&slot| read(&filled, slot, 1)).fold(0, u64::wrapping_add))
+    timed(1, operations, || {
+        order.iter().map(|&slot| read(&filled, slot, 1)).fold(0, u64::wrapping_add)
     })
 }
 
-fn churn<L: Layout>(slots: usize, operations: usize) -> Timing {
+fn churn<L: Layout>(slots: usize, operations: usize) -> f64 {
     let filled: L = filled(slots);
-    timed(1, operations, |start: &Start| {
-        start.wait();
+    timed(1, operations, || {
         for n in 0..operations {
             let slot = n % slots;
             end(&filled, slot);
@@ -148,11 +169,10 @@ fn churn<L: Layout>(slots: usize, operations: usize) -> Timing {
 }
 
 /// A scan, a live slot in `every`; per live slot.
-fn scan<L: Layout>(slots: usize, every: usize, rounds: usize) -> Timing {
+fn scan<L: Layout>(slots: usize, every: usize, rounds: usize) -> f64 {
     let filled: L = filled(slots);
     (0..slots).filter(|slot| slot % every != 0).for_each(|slot| end(&filled, slot));
-    timed(1, slots / every * rounds, |start: &Start| {
-        start.wait();
+    timed(1, slots / every * rounds, || {
         for _ in 0..rounds {
             let live = (0..slots).map(|slot| read(&filled, slot, 1));
             black_box(live.fold(0, u64::wrapping_add));
@@ -161,12 +181,11 @@ fn scan<L: Layout>(slots: usize, every: usize, rounds: usize) -> Timing {
 }
 
 /// One thread ends and shows every other slot, one reads those between.
-fn neighbours<L: Layout>(slots: usize, operations: usize) -> Timing {
+fn neighbours<L: Layout>(slots: usize, operations: usize) -> f64 {
     let filled: L = filled(slots);
-    let turn = std::sync::atomic::AtomicUsize::new(0);
-    timed(2, operations, |start: &Start| {
-        let reader = turn.fetch_add(1, Ordering::Relaxed) == 0;
-        start.wait();
+    let turn = AtomicUsize::new(0);
+    timed(2, operations, || {
+        let reader = turn.fetch_add(1, Ordering::Relaxed) % 2 == 0;
         for n in 0..operations {
             let slot = 2 * n % slots;
             if reader {
@@ -180,10 +199,11 @@ fn neighbours<L: Layout>(slots: usize, operations: usize) -> Timing {
 }
 
 fn main() {
-    let (rounds, n) = if quick() { (3, 200_000) } else { (9, 4_000_000) };
+    let quick = std::env::args().any(|argument| argument == "--quick" || argument == "--test");
+    let (rounds, n) = if quick { (3, 200_000) } else { (9, 4_000_000) };
     println!("| work | beside ns | apart ns | beside : apart |");
     println!("| --- | --- | --- | --- |");
-    type Work<'w> = (&'w str, &'w dyn Fn() -> Timing, &'w dyn Fn() -> Timing);
+    type Work<'w> = (&'w str, &'w dyn Fn() -> f64, &'w dyn Fn() -> f64);
     let works: [Work; 7] = [
         ("look-up, 1k", &|| lookup::<Beside>(1 << 10, n), &|| lookup::<Apart>(1 << 10, n)),
         ("look-up, 1M, random", &|| lookup::<Beside>(1 << 20, n), &|| lookup::<Apart>(1 << 20, n)),
@@ -199,12 +219,12 @@ fn main() {
             neighbours::<Apart>(1 << 10, n)
         }),
     ];
-    let mut all = Vec::new();
     for (work, beside, apart) in works {
-        let rounds = interleaved(rounds, &[beside, apart]);
-        let (beside, apart) = (rounds.time(0), rounds.time(1));
-        println!("| {work} | {beside:.1} | {apart:.1} | {:.2} |", rounds.ratio(0, 1));
-        all.push(rounds);
+        let round = |_| (beside(), apart());
+        let taken: Vec<(f64, f64)> = (0..rounds).map(round).collect();
+        let ratio = median(taken.iter().map(|taken| taken.0 / taken.1));
+        let beside = median(taken.iter().map(|taken| taken.0));
+        let apart = median(taken.iter().map(|taken| taken.1));
+        println!("| {work} | {beside:.1} | {apart:.1} | {ratio:.2} |");
     }
-    footer(&all);
 }
