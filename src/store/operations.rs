@@ -91,7 +91,7 @@ macro_rules! shared_operations {
         /// [`TransitionError::Lookup`] for an entity that has ended.
         ///
         /// # Complexity
-        /// One compare-and-swap for an Active entity.
+        /// One compare-and-swap and a store for an Active entity that nobody holds.
         pub fn despawn(&$this, h: Handle) -> Result<Reaped, TransitionError> {
             $store.core().despawn($session, h, EndReason::Killed)
         }

@@ -38,8 +38,9 @@ fn look_up<S: Store<N>, const N: usize>(store: &S, keys: &[S::Key], job: &Lookup
     timed(job.threads, job.operations, |number, start| {
         let first = if job.shared { 0 } else { number * job.keys };
         let keys = &keys[first..first + job.keys];
-        let last = keys.len() - 1;
         let read = |operations| {
+            // In registers: copied, not borrowed.
+            let (keys, last) = (keys, keys.len() - 1);
             let mut session = store.session();
             let (mut sum, mut n) = (0_u64, 0_usize);
             for part in sessions(operations, SESSION) {
