@@ -11,6 +11,7 @@ mod magazine;
 mod must_fail;
 mod permits;
 mod pool;
+mod pool_overwriting;
 mod reclaim;
 mod reuse;
 mod segment;

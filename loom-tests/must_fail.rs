@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// Each fault that `planted` knows, and the model that catches it.
-const FAULTS: [(&str, &str); 27] = [
+const FAULTS: [(&str, &str); 29] = [
     ("untagged head", "free::box_given_back_at_once_has_one_owner"),
     ("push without a grace period", "reclaim::reader_against_kill_reap_and_respawn_reads_its_own"),
     (
@@ -48,6 +48,14 @@ const FAULTS: [(&str, &str); 27] = [
     (
         "push on a closed stack",
         "pool::last_pool_dropped_against_the_last_lease_drops_the_object_once",
+    ),
+    (
+        "lease shown before its number",
+        "pool_overwriting::lease_given_out_during_a_search_is_younger_than_the_others",
+    ),
+    (
+        "revoked lease keeps its reference",
+        "pool_overwriting::overwritten_lease_dropped_against_the_last_pool_frees_once",
     ),
 ];
 

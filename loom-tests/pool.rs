@@ -17,7 +17,7 @@ use crate::recycle::Recycle;
 static THERE: AtomicUsize = AtomicUsize::new(0);
 
 /// An object whose accesses loom watches.
-struct Watched {
+pub(super) struct Watched {
     cell: UnsafeCell<u32>,
 }
 
@@ -39,7 +39,7 @@ impl Recycle for Watched {
 }
 
 impl Watched {
-    fn add(&mut self) -> u32 {
+    pub(super) fn add(&mut self) -> u32 {
         self.cell.with_mut(|value| {
             // SAFETY: as above.
             let value = unsafe { &mut *value };
@@ -58,11 +58,15 @@ impl Drop for Watched {
 
 /// A pool over `shards`, of an execution in which no object is there yet.
 fn pool(capacity: usize, shards: usize) -> Pool<Watched> {
-    THERE.store(0, Ordering::Relaxed);
-    Pool::with_last_generation(Limits::reject(capacity), shards, NonZeroU32::MAX).unwrap()
+    pool_of(Limits::reject(capacity), shards)
 }
 
-fn assert_all_dropped() {
+pub(super) fn pool_of(limits: Limits, shards: usize) -> Pool<Watched> {
+    THERE.store(0, Ordering::Relaxed);
+    Pool::with_last_generation(limits, shards, NonZeroU32::MAX).unwrap()
+}
+
+pub(super) fn assert_all_dropped() {
     assert_eq!(THERE.load(Ordering::Relaxed), 0, "objects are left");
 }
 

@@ -121,8 +121,14 @@ impl<T: Recycle> Core<T> {
             shard.note_low(&taken.slot.header);
         }
         let generation = taken.slot.word.peek().generation() + 1;
+        let early = planted("lease shown before its number");
+        if early {
+            taken.slot.word.publish(generation);
+        }
         let seq = self.number(taken.index);
-        taken.slot.word.publish(generation);
+        if !early {
+            taken.slot.word.publish(generation);
+        }
         let (slot, index) = (NonNull::from(taken.slot), taken.index);
         Grant { slot, index, generation, seq }
     }

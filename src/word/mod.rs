@@ -165,8 +165,9 @@ impl StateWord {
 
     /// [`revoke`](Self::revoke) of one lease, which may have ended.
     pub(crate) fn revoke_lease(&self, generation: u32) -> Result<(), Refusal> {
-        // Acquire P1, U1: as in `revoke`.
-        let revoked = self.change(generation, ord!(Acquire: P1, U1), SlotWord::revoke);
+        // Acquire U1: as in `revoke`. Not P1: the object as it was given out came with the list, from
+        // the scan that saw it leased (`read`).
+        let revoked = self.change(generation, ord!(Acquire: U1), SlotWord::revoke);
         revoked.map(drop).map_err(|(_, refusal)| refusal)
     }
 
