@@ -4,6 +4,7 @@
 
 mod evictions;
 mod memory;
+mod overwriting;
 mod panics;
 mod pool;
 mod stopped;

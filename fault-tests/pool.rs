@@ -23,10 +23,15 @@ impl Recycle for Counted {
     fn recycle(&mut self) {}
 }
 
-/// A pool over two shards whose slots last so many leases.
-fn pool(limits: Limits, last: u32) -> (Census, Pool<Counted>) {
-    let census = Census::default();
+/// Makes this thread's objects count in the census.
+pub(super) fn enrol(census: &Census) {
     CENSUS.set(census.clone());
+}
+
+/// A pool over two shards whose slots last so many leases.
+pub(super) fn pool(limits: Limits, last: u32) -> (Census, Pool<Counted>) {
+    let census = Census::default();
+    enrol(&census);
     let last = NonZeroU32::new(last).expect("at least one");
     (census, Pool::with_last_generation(limits, 2, last).expect("legal"))
 }

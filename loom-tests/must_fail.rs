@@ -54,7 +54,7 @@ const FAULTS: [(&str, &str); 29] = [
         "pool_overwriting::lease_given_out_during_a_search_is_younger_than_the_others",
     ),
     (
-        "revoked lease without a reference",
+        "revoked lease keeps its reference",
         "pool_overwriting::overwritten_lease_dropped_against_the_last_pool_frees_once",
     ),
 ];

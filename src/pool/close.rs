@@ -28,7 +28,7 @@ use crate::recycle::Recycle;
 use crate::segment::Index;
 use crate::slot::in_destructor;
 use crate::state::State;
-use crate::sync::{Ordering, planted};
+use crate::sync::Ordering;
 
 /// What the count of references begins with: more than leases can ever be revoked.
 pub(super) const OPEN: u64 = 1 << 62;
@@ -36,9 +36,6 @@ pub(super) const OPEN: u64 = 1 << 62;
 impl<T> Core<T> {
     /// A reference for a lease that the caller, who borrows a `Pool`, has revoked.
     pub(super) fn keep_for_revoked(&self) {
-        if planted("revoked lease without a reference") {
-            return;
-        }
         // Relaxed: the closing comes after, through the gate, and nothing is read behind the count
         // before that.
         self.references.fetch_add(1, Ordering::Relaxed);

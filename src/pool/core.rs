@@ -126,6 +126,7 @@ impl<T: Recycle> Core<T> {
             taken.slot.word.publish(generation);
         }
         let seq = self.number(taken.index);
+        pause_point!("numbered, not shown");
         if !early {
             taken.slot.word.publish(generation);
         }

@@ -11,6 +11,7 @@ use super::core::{Core, Grant};
 use super::rest::Slot;
 use crate::recycle::Recycle;
 use crate::segment::Index;
+use crate::sync::planted;
 
 /// An object of a [`Pool`](super::Pool), lent to its holder alone.
 ///
@@ -190,8 +191,10 @@ impl<T: Recycle> Lease<T> {
             unsafe { close::send_home(core, slot, index) };
             return true;
         }
-        // SAFETY: the lease was revoked, and owns a reference for that (invariant 15).
-        unsafe { close::give_back(core, 1) };
+        if !planted("revoked lease keeps its reference") {
+            // SAFETY: the lease was revoked, and owns a reference for that (invariant 15).
+            unsafe { close::give_back(core, 1) };
+        }
         false
     }
 }

@@ -92,6 +92,7 @@ impl<T: Recycle> Core<T> {
         let revoked = overwriting.seniority.end_oldest(&session, scan, end)?;
         drop(session);
         let Some((slot, index)) = revoked else { return Ok(None) };
+        pause_point!("revoked, not kept for");
         self.keep_for_revoked();
         slot.word.set(slot.word.peek().at_rest());
         self.home().events.revoked.add_shared(1);
