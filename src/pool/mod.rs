@@ -136,9 +136,9 @@ impl<T: Recycle + Send + 'static> Pool<T> {
     ///
     /// # Errors
     /// [`SpawnFailure::Exhausted`] if at some moment of the call every unit of the capacity, as
-    /// grown so far, was on lease, or in use where the oldest is overwritten, or in another call's
-    /// hands; [`SpawnFailure::OutOfMemory`] if a
-    /// slot was needed and memory for it refused.
+    /// grown so far, was on lease or in another call's hands, and where the oldest is overwritten,
+    /// each lease was in use when the call came to it, one after the other;
+    /// [`SpawnFailure::OutOfMemory`] if a slot was needed and memory for it refused.
     ///
     /// # Panics
     /// As `Default::default` does.
