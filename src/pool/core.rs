@@ -266,7 +266,9 @@ impl<T: Recycle> Core<T> {
 
     /// Puts a slot back to rest, from a call on the open pool.
     pub(super) fn put(&self, slot: &Slot<T>, index: Index) {
-        let open = rest::push(&self.home().head, &self.slots, &slot.header, index);
+        let slots = NonNull::from(&self.slots);
+        // SAFETY: the caller borrows a pool, which keeps the core with its table (invariant 15).
+        let open = unsafe { rest::push(&self.home().head, slots, &slot.header, index) };
         debug_assert!(open, "the caller borrows a pool");
     }
 
