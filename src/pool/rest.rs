@@ -44,6 +44,11 @@ impl Place {
         self.depth.load(Ordering::Relaxed)
     }
 
+    /// Takes the depth of a slot over that this one replaces.
+    pub(super) fn stand_in_for(&self, spent: &Place) {
+        self.put(0, spent.depth());
+    }
+
     #[inline]
     fn put(&self, below: u32, depth: u32) {
         // Relaxed: the Release B1 of the head comes after.
