@@ -67,6 +67,18 @@ fn slot_whose_generations_are_spent_is_replaced_and_its_object_stays() {
     }
 }
 
+#[test]
+fn peak_is_exact_when_a_slot_is_replaced() {
+    let (_census, pool) = pool(Limits::reject(5), 2);
+    drop([(); 5].map(|()| pool.acquire().expect("room")));
+    pool.reset_stats();
+    for _ in 0..20 {
+        drop(pool.acquire().expect("room"));
+        assert_eq!(pool.stats().peak_live, 1);
+    }
+    assert!(pool.stats().retired_slots > 0);
+}
+
 /// Until there is no index left: in the end the pool refuses, and loses nothing.
 #[test]
 fn threads_that_spend_generations_never_have_more_than_the_capacity() {

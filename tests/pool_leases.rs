@@ -3,7 +3,7 @@
 
 mod support;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::mem::{forget, take};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Barrier;
@@ -264,6 +264,47 @@ fn panic_of_the_constructor_reaches_the_caller_and_loses_no_unit() {
     let stats = pool.stats();
     assert_eq!((stats.live, stats.misses, stats.hits, stats.peak_live), (4, 4, 0, 4));
     drop(leases);
+}
+
+/// Breaks when it is recycled; the constructor makes only as many as it is told.
+#[derive(Debug)]
+struct Brittle;
+
+std::thread_local! {
+    static BRITTLE_MAY_BE_MADE: Cell<usize> = const { Cell::new(0) };
+}
+
+impl Default for Brittle {
+    fn default() -> Brittle {
+        let left = BRITTLE_MAY_BE_MADE.get();
+        assert!(left > 0, "not now");
+        BRITTLE_MAY_BE_MADE.set(left - 1);
+        Brittle
+    }
+}
+
+impl Recycle for Brittle {
+    fn recycle(&mut self) {
+        panic!("recycle");
+    }
+}
+
+#[test]
+fn overwriting_that_ends_in_a_panic_of_the_constructor_is_counted_as_taken_back() {
+    let pool = Pool::<Brittle>::new(Limits::overwrite_oldest(1)).unwrap();
+    BRITTLE_MAY_BE_MADE.set(1);
+    let oldest = pool.acquire().unwrap();
+    assert!(catch_unwind(AssertUnwindSafe(|| pool.acquire())).is_err());
+    assert!(oldest.is_revoked());
+    BRITTLE_MAY_BE_MADE.set(2);
+    let lease = pool.acquire().unwrap();
+    let stats = pool.stats();
+    assert_eq!((stats.spawned, stats.misses, stats.hits, stats.overwritten), (2, 2, 0, 0));
+    assert!(pool.release(lease));
+    let _lease = pool.acquire().unwrap();
+    let stats = pool.stats();
+    assert_eq!((stats.spawned, stats.misses, stats.hits, stats.overwritten), (3, 3, 0, 0));
+    assert_eq!((stats.released, stats.live, stats.free), (1, 1, 0));
 }
 
 #[test]

@@ -78,8 +78,10 @@ unsafe fn go_to_rest<T: Recycle>(core: NonNull<Core<T>>, slot: NonNull<Slot<T>>,
     shared.recycle(place);
     pause_point!("recycled, not at rest");
     // The last touch: from here on the slot is anybody's, and the core as well, whose end nothing
-    // holds up. So only what lies in cells goes into the call.
-    if !rest::push(&shared.home().head, &shared.slots, &place.header, index) {
+    // holds up. So nothing goes into the call by reference but what lies in cells.
+    let slots = NonNull::from(&shared.slots);
+    // SAFETY: the unit keeps the core, with its table, until the slot is on the stack (invariant 15).
+    if !unsafe { rest::push(&shared.home().head, slots, &place.header, index) } {
         // SAFETY: the stack was closed, so the caller owns the slot still (invariant 15).
         unsafe { end_closed(core, slot) };
     }

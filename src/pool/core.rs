@@ -255,11 +255,11 @@ impl<T: Recycle> Core<T> {
         let index = match self.units.replace(|index| self.slots.ensure(index, index + 1)) {
             Ok(Some(index)) => index,
             Ok(None) => {
-                self.put(spent.slot, spent.index);
+                self.put_unused(&spent);
                 return Err(self.exhausted());
             }
             Err(refused) => {
-                self.put(spent.slot, spent.index);
+                self.put_unused(&spent);
                 return Err(refused.into());
             }
         };
@@ -274,13 +274,34 @@ impl<T: Recycle> Core<T> {
             new.word.set(new.word.peek().at_rest());
         }
         old.word.set(word.vacant());
+        new.header.stand_in_for(&old.header);
         Ok(Taken { slot: new, index, from: spent.from })
     }
 
     /// Puts a slot back to rest, from a call on the open pool.
     pub(super) fn put(&self, slot: &Slot<T>, index: Index) {
-        let open = rest::push(&self.home().head, &self.slots, &slot.header, index);
+        let slots = NonNull::from(&self.slots);
+        // SAFETY: the caller borrows a pool, which keeps the core with its table (invariant 15).
+        let open = unsafe { rest::push(&self.home().head, slots, &slot.header, index) };
         debug_assert!(open, "the caller borrows a pool");
+    }
+
+    /// Puts a slot to rest that was taken and not leased out.
+    fn put_unused(&self, taken: &Taken<'_, T>) {
+        self.put(taken.slot, taken.index);
+        let home = self.home();
+        match taken.from {
+            Origin::Stack(_) => {}
+            // Its unit was opened and never leased: it counts as one that lay there all along.
+            Origin::Fresh => {
+                home.low.add_shared(1);
+            }
+            // It was taken back, and served nobody.
+            Origin::Lease => {
+                home.events.revoked.add_shared(1);
+                home.events.overwritten.sub_shared(1);
+            }
+        }
     }
 
     /// Brings an object back to the state of a new one, on its way to rest; one that does not come
@@ -325,10 +346,6 @@ struct Unmade<'c, 't, T: Recycle> {
 
 impl<T: Recycle> Drop for Unmade<'_, '_, T> {
     fn drop(&mut self) {
-        self.core.put(self.taken.slot, self.taken.index);
-        if matches!(self.taken.from, Origin::Fresh) {
-            // Its unit was opened and never leased: it counts as one that lay there all along.
-            self.core.home().low.add_shared(1);
-        }
+        self.core.put_unused(self.taken);
     }
 }

@@ -4,6 +4,8 @@
 //! it a pop knows how many it leaves behind, and the lowest such number since the window began
 //! tells how many objects were out at once, without a counter that every thread would write.
 
+use std::ptr::NonNull;
+
 use crossbeam_utils::CachePadded;
 
 use crate::free::TaggedHead;
@@ -40,6 +42,11 @@ impl Place {
     fn depth(&self) -> u32 {
         // Relaxed: a statistic; a thread that works alone reads what it stored.
         self.depth.load(Ordering::Relaxed)
+    }
+
+    /// Takes the depth of a slot over that this one replaces.
+    pub(super) fn stand_in_for(&self, spent: &Place) {
+        self.put(0, spent.depth());
     }
 
     #[inline]
@@ -126,9 +133,23 @@ impl Shard {
 
 /// Puts a slot on a stack, from where anybody may take it; false if the stack is closed, and the
 /// caller owns the slot still.
+///
+/// The table goes in as a pointer: it may be freed before this returns, and is not all cells.
+///
+/// # Safety
+/// * The table is good until the slot is on the stack.
 #[inline]
-pub(super) fn push<T>(head: &TaggedHead, slots: &Slots<T>, place: &Place, index: Index) -> bool {
-    head.push_unless_closed(index.0, |below| place.put(below, depth(slots, below) + 1))
+pub(super) unsafe fn push<T>(
+    head: &TaggedHead,
+    slots: NonNull<Slots<T>>,
+    place: &Place,
+    index: Index,
+) -> bool {
+    head.push_unless_closed(index.0, move |below| {
+        // SAFETY: the slot is not on the stack yet, so this is the caller's duty (invariant 15).
+        let depth = depth(unsafe { slots.as_ref() }, below);
+        place.put(below, depth + 1);
+    })
 }
 
 /// How many lie on a stack whose top this link leads to: a statistic. The link may be news from a

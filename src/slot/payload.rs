@@ -110,15 +110,17 @@ fn forget_panic(panic: Box<dyn std::any::Any + Send>) {
 /// of deaths of any length needs no stack.
 pub(crate) mod in_destructor {
     use std::cell::{Cell, RefCell};
+    use std::mem::{ManuallyDrop, take};
 
     type Task = Box<dyn FnOnce()>;
 
     std::thread_local! {
         static DEPTH: Cell<u32> = const { Cell::new(0) };
-        /// Whether something may be in `LATER`, whose own look-up is dear: it has a destructor.
-        static WAITING: Cell<bool> = const { Cell::new(false) };
-        /// Destructors that came up inside a destructor: the outermost one runs them at its end.
-        static LATER: RefCell<Vec<Task>> = const { RefCell::new(Vec::new()) };
+        /// Destructors that came up inside a destructor: the outermost one runs them at its end, and
+        /// leaves nothing. So there is nothing to drop, and the list is there in the thread's last
+        /// moments too.
+        static LATER: RefCell<ManuallyDrop<Vec<Task>>> =
+            const { RefCell::new(ManuallyDrop::new(Vec::new())) };
     }
 
     #[inline]
@@ -132,7 +134,7 @@ pub(crate) mod in_destructor {
     pub(crate) fn run(destructor: impl FnOnce()) -> bool {
         let outer = DEPTH.with(|depth| depth.replace(depth.get() + 1));
         let panicked = super::contained(destructor).is_none();
-        if outer == 0 && WAITING.with(Cell::get) {
+        if outer == 0 && LATER.with_borrow(|later| !later.is_empty()) {
             run_waiting();
         }
         DEPTH.with(|depth| depth.set(outer));
@@ -144,13 +146,13 @@ pub(crate) mod in_destructor {
     #[cold]
     pub(crate) fn run_waiting() {
         // The borrow ends before a task runs: it may add others.
-        let next = || LATER.try_with(|later| later.borrow_mut().pop()).ok().flatten();
+        let next = || LATER.with_borrow_mut(|later| later.pop());
         std::iter::from_fn(next).for_each(|task| task());
-        WAITING.with(|waiting| waiting.set(false));
+        drop(LATER.with_borrow_mut(|later| take(&mut **later)));
     }
 
     /// Runs `task`, which contains its panics, when the outermost destructor of this thread has
-    /// returned, and here if the thread is in its last moments.
+    /// returned.
     ///
     /// # Safety
     /// * A destructor runs on this thread now.
@@ -158,13 +160,8 @@ pub(crate) mod in_destructor {
     pub(crate) unsafe fn run_outermost<'t>(task: impl FnOnce() + 't) {
         debug_assert!(now());
         let task: Box<dyn FnOnce() + 't> = Box::new(task);
-        // SAFETY: the caller's duty; the task runs or is dropped within that time (invariant 8).
-        let mut task = Some(unsafe { std::mem::transmute::<Box<dyn FnOnce() + 't>, Task>(task) });
-        // In the thread's last moments the list is gone: the task runs here then.
-        let _ = LATER.try_with(|later| later.borrow_mut().extend(task.take()));
-        WAITING.with(|waiting| waiting.set(true));
-        if let Some(task) = task {
-            task();
-        }
+        // SAFETY: the caller's duty; the task runs within that time (invariant 8).
+        let task = unsafe { std::mem::transmute::<Box<dyn FnOnce() + 't>, Task>(task) };
+        LATER.with_borrow_mut(|later| later.push(task));
     }
 }

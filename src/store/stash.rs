@@ -11,6 +11,9 @@ use crate::segment::{Index, MAX_SLOTS, Sides, Table};
 use crate::slot::in_destructor;
 use crate::sync::{AtomicU64, Counter, Ordering};
 
+/// Cells that a stash can ever have: a number plus one must be below the mark of a closed stack.
+const MAX_CELLS: u64 = MAX_SLOTS - 1;
+
 /// Payloads that are kept, and the cells that they lie in.
 pub(crate) struct Stash<T> {
     cells: Table<T>,
@@ -36,7 +39,7 @@ impl<T> Stash<T> {
             furnished: TaggedHead::new(),
             empty: TaggedHead::new(),
             fresh: AtomicU64::new(0),
-            most: (most as u64).min(MAX_SLOTS),
+            most: (most as u64).min(MAX_CELLS),
             kept: Counter::new(0),
         }
     }

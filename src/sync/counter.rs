@@ -1,6 +1,6 @@
 //! A statistics counter: never modelled, never ordering anything.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A count that any thread may read at any time.
 #[derive(Debug, Default)]
@@ -51,15 +51,15 @@ impl Counter {
 
 /// A process-wide source of numbers that are never given out twice.
 #[derive(Debug)]
-pub(crate) struct Number(AtomicUsize);
+pub(crate) struct Number(AtomicU64);
 
 impl Number {
-    pub(crate) const fn starting_at(first: usize) -> Number {
-        Number(AtomicUsize::new(first))
+    pub(crate) const fn starting_at(first: u64) -> Number {
+        Number(AtomicU64::new(first))
     }
 
     pub(crate) fn next(&self) -> u64 {
         // Relaxed: only uniqueness is asked for, and a read-modify-write gives it.
-        self.0.fetch_add(1, Ordering::Relaxed) as u64
+        self.0.fetch_add(1, Ordering::Relaxed)
     }
 }

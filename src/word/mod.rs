@@ -20,6 +20,8 @@ use crate::sync::{Atomic, Ordering, planted};
 #[derive(Debug)]
 pub(crate) struct StateWord(Atomic<SlotWord>);
 
+const _: () = assert!(align_of::<StateWord>() >= align_of::<crate::sync::AtomicU64>());
+
 impl StateWord {
     /// The word of a slot that was never used. A zeroed segment holds the same.
     #[cfg(all(loom, test))]
