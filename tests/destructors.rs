@@ -342,3 +342,72 @@ fn a_destructor_does_not_find_its_own_entity() {
     assert_eq!(answers.len(), 10);
     assert!(answers.iter().all(|(me, error)| error.is_gone() && error.handle() == *me));
 }
+
+/// Its destructor ends another one, and spawns one like itself.
+struct Phoenix {
+    store: WeakStore<Phoenix>,
+    victims: Arc<Mutex<Vec<Handle>>>,
+    deaths: Arc<AtomicUsize>,
+    refused: bool,
+}
+
+impl Phoenix {
+    fn rise(&self, store: &Store<Phoenix>) {
+        if let Some(victim) = self.victims.lock().unwrap().pop() {
+            let _ = store.despawn(victim);
+        }
+        let (store_of_next, victims) = (self.store.clone(), Arc::clone(&self.victims));
+        let deaths = Arc::clone(&self.deaths);
+        let next = Phoenix { store: store_of_next, victims, deaths, refused: false };
+        match store.spawn_active(next) {
+            Ok(handle) => self.victims.lock().unwrap().insert(0, handle),
+            Err(mut error) => error.value.refused = true,
+        }
+    }
+}
+
+impl Drop for Phoenix {
+    fn drop(&mut self) {
+        if self.refused || self.deaths.fetch_add(1, Ordering::SeqCst) > 1_000_000 {
+            return;
+        }
+        if let Some(store) = self.store.upgrade() {
+            self.rise(&store);
+        }
+    }
+}
+
+/// What the spawns of a destructor leave for its end is dropped there, and leaves nothing in turn.
+#[test]
+fn payloads_that_spawn_their_like_do_not_keep_a_call_for_ever() {
+    for limits in [Limits::reject(4), Limits::overwrite_oldest(4)] {
+        finishes(move || {
+            let store = Store::builder().limits(limits).build().unwrap();
+            let deaths = Arc::new(AtomicUsize::new(0));
+            let first = Phoenix {
+                store: store.downgrade(),
+                victims: Arc::default(),
+                deaths: Arc::clone(&deaths),
+                refused: true,
+            };
+            for _ in 0..64 {
+                first.rise(&store);
+            }
+            // A destructor that this store has no session around.
+            let igniter = Store::new();
+            let before = deaths.load(Ordering::SeqCst);
+            drop(igniter.spawn(Igniter(store.clone(), first)).ok().unwrap());
+            let more = deaths.load(Ordering::SeqCst) - before;
+            assert!(more <= 16, "{more} under {limits:?}");
+            assert!(store.len() <= 4);
+        });
+    }
+}
+
+struct Igniter(Store<Phoenix>, Phoenix);
+
+impl Drop for Igniter {
+    fn drop(&mut self) {
+        self.1.rise(&self.0);
+    }
+}

@@ -128,6 +128,11 @@ pub(crate) mod in_destructor {
         DEPTH.with(|depth| depth.get() > 0)
     }
 
+    /// Whether the destructor that runs had to wait for another one, or is run by one that closes.
+    pub(crate) fn has_waited() -> bool {
+        DEPTH.with(|depth| depth.get() > 1)
+    }
+
     /// Runs `destructor` with the mark set; whether it panicked. What drops the panic's own payload
     /// runs under the mark too.
     #[inline]

@@ -244,7 +244,7 @@ impl<T> Core<T> {
 
     /// Whether the slot of an index that came out of a batch is Dead with its payload in it.
     #[inline]
-    fn has_payload(&self, index: Index) -> bool {
+    pub(super) fn has_payload(&self, index: Index) -> bool {
         let word = self.table.known(index).word.peek();
         word.state() == State::Dead && !word.emptied()
     }

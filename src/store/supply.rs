@@ -121,6 +121,14 @@ impl<T> Core<T> {
             if magazine.peek().is_none() {
                 self.refill(session, nested)?;
             }
+            if nested
+                && in_destructor::has_waited()
+                && magazine.peek().is_some_and(|top| self.has_payload(top))
+            {
+                // What one destructor leaves for its end must itself leave nothing, or payloads that
+                // end one another and spawn their like would keep the call for ever.
+                return Err(SpawnFailure::Reclaiming { dead: self.dead() });
+            }
             // What is left without a vacancy here is a slot that was retired.
             if let Some(vacancy) = self.take_at_hand(session) {
                 return Ok(vacancy);
@@ -193,9 +201,7 @@ impl<T> Core<T> {
     /// goes through limbo once more.
     #[cold]
     fn prefer_clean(&self, session: &Session, magazine: Claimed<'_>) -> Result<(), SpawnFailure> {
-        let Some(index) = magazine.peek() else { return Ok(()) };
-        let word = self.table.known(index).word.peek();
-        if word.state() != State::Dead || word.emptied() {
+        if !magazine.peek().is_some_and(|top| self.has_payload(top)) {
             return Ok(());
         }
         let Some(clean) = self.circulation.take_drained().or_else(|| self.grow(session).ok()?)
