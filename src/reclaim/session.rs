@@ -130,17 +130,18 @@ impl Session {
     }
 
     /// Drops what was unlinked, which runs no user code, after every session that could have seen it;
-    /// and counts it out.
+    /// and counts `counted` out.
     pub(crate) fn defer_drop<V: Send + 'static>(
         &self,
         unlinked: Box<V>,
+        counted: u64,
         out: std::sync::Arc<Counter>,
     ) {
         let guard = self.guard.borrow();
         let Some(guard) = guard.as_ref() else { unreachable!("nothing is deferred unpinned") };
         guard.defer(move || {
             drop(unlinked);
-            out.sub_shared(1);
+            out.sub_shared(counted);
         });
         guard.flush();
     }

@@ -46,6 +46,10 @@ impl Elders {
         self.oldest.with(|oldest| unsafe { &*oldest })
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.skips.len()
+    }
+
     /// Ends the oldest that can be ended; otherwise how many are in use.
     pub(super) fn walk<W>(&self, mut end: impl FnMut(Elder) -> Attempt<W>) -> Result<W, usize> {
         let oldest = self.oldest();

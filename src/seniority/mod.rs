@@ -35,8 +35,11 @@ use crate::sync::{AtomicPtr, AtomicU64, Counter, Ordering, planted};
 /// How many of the oldest a scan collects at least.
 const FEWEST: usize = if cfg!(all(loom, test)) { 1 } else { 64 };
 
-/// Lists that were replaced and that readers may still hold back, at most.
+/// Lists that were replaced and that readers may still hold back, at most; and more of them while
+/// they have fewer entries than this: a thread that is off the processor in the middle of a walk holds
+/// back what the others replace for a whole time slice, and without a list each call scans for itself.
 const REPLACED: u64 = 4;
+const ENTRIES: u64 = 1 << 14;
 
 /// From this capacity on a scan costs more than asking the collector to advance.
 const LARGE: usize = 1024;
@@ -46,7 +49,7 @@ const LARGE: usize = 1024;
 pub(crate) struct Seniority {
     next: CachePadded<AtomicU64>,
     listed: AtomicPtr<Elders>,
-    /// Lists that were replaced and are not dropped yet.
+    /// The entries of lists that were replaced and are not dropped yet, and one more for each.
     replaced: std::sync::Arc<Counter>,
     /// No list is longer.
     capacity: usize,
@@ -125,7 +128,8 @@ impl Seniority {
     /// Shares a list in place of the one that was found, unless others have done so or readers
     /// hold too many back.
     fn replace(&self, session: &Session, listed: *mut Elders, fresh: Box<Elders>) {
-        if self.replaced.get() >= REPLACED {
+        let entries = fresh.len() as u64 + 1;
+        if self.replaced.get() >= ENTRIES.max(REPLACED * entries) {
             // Or every call would scan for itself until some pin happens to advance the epoch.
             if self.capacity >= LARGE {
                 session.hurry();
@@ -137,17 +141,18 @@ impl Seniority {
         match self.listed.compare_exchange(listed, fresh, ord!(Release: E1), Ordering::Relaxed) {
             Ok(_) if listed.is_null() => {}
             Ok(_) => {
-                self.replaced.add_shared(1);
                 let replaced = std::sync::Arc::clone(&self.replaced);
                 // SAFETY: `replace` made it, from a box, and took it out of everybody's reach just
                 // now; who has seen it before is pinned (invariant 14).
                 let list = unsafe { Box::from_raw(listed) };
+                let entries = list.len() as u64 + 1;
+                self.replaced.add_shared(entries);
                 if planted("list dropped under its readers") {
                     list.oldest.with_mut(|_| ());
                     // Kept, so that who reads it finds it: loom reports that it is read.
                     return std::mem::forget(list);
                 }
-                session.defer_drop(list, replaced);
+                session.defer_drop(list, entries, replaced);
             }
             // SAFETY: made above, and nobody else has seen it (invariant 14).
             Err(_) => drop(unsafe { Box::from_raw(fresh) }),
