@@ -152,6 +152,11 @@ impl Circulation {
         self.empties.push(empty);
     }
 
+    /// A batch of a stack that the caller keeps to itself.
+    pub(crate) fn pop_own(&self, own: &TaggedStack) -> Option<Owned> {
+        own.pop(&self.boxes)
+    }
+
     /// A shard, if it was used before.
     #[inline]
     pub(crate) fn shard(&self, number: usize) -> Option<&Shard> {

@@ -25,4 +25,4 @@ mod treiber;
 pub(crate) use batch::{BATCH_CAPACITY, Owned};
 pub(crate) use circulation::Circulation;
 pub(crate) use magazine::{Claimed, Event, Magazine, Put};
-pub(crate) use treiber::TaggedHead;
+pub(crate) use treiber::{TaggedHead, TaggedStack};
