@@ -43,10 +43,10 @@ fn first_spawn_survives_the_refusal_of_each_allocation() {
             Err(refused.failure)
         }
     };
-    // A shard, a magazine, a chunk of boxes, a segment.
-    assert_eq!(refuse_each(Store::new, one), 4);
+    // A shard, a magazine, a chunk of boxes, what a box holds, a segment.
+    assert_eq!(refuse_each(Store::new, one), 5);
     let bounded = || Store::builder().limits(Limits::reject(5)).build().unwrap();
-    assert_eq!(refuse_each(bounded, one), 4);
+    assert_eq!(refuse_each(bounded, one), 5);
 }
 
 #[test]

@@ -36,6 +36,7 @@ fn assert_gone(store: &Store<Counted>, handle: Handle) {
 fn memory_falls_and_old_handles_stay_dead_after_a_regrow() {
     let census = Census::new();
     let store = Store::new();
+    let before = store.stats().bytes;
     let old = fill(&store, &census, 5000);
     assert_eq!(store.despawn_batch(&old), 5000);
     store.reclaim();
@@ -46,6 +47,7 @@ fn memory_falls_and_old_handles_stay_dead_after_a_regrow() {
     assert_eq!(census.alive(), 0);
     assert_eq!((store.slots(), low.slots, low.free, low.dead), (0, 0, 0, 0));
     assert!(low.bytes <= top.bytes - given_back, "{given_back} of {top:?}: {low:?}");
+    assert!(low.bytes - before < 8 << 10, "{before} before, {} after", low.bytes);
     old.iter().for_each(|&handle| assert_gone(&store, handle));
 
     let new = fill(&store, &census, 5000);
@@ -118,6 +120,26 @@ fn generations_go_on_exactly_where_they_were() {
             all.iter().for_each(|&handle| note(&mut at, handle));
         }
         drop(store);
+    }
+}
+
+/// Nothing where they are equal, a byte a slot where they are near, four otherwise.
+#[test]
+fn generations_are_kept_in_little_memory() {
+    const SLOTS: usize = 1 << 14;
+    for (lives, most) in [(0, 0), (200, 1), (3000, 4)] {
+        let store = Store::builder().shards(1).build().unwrap();
+        let mut all = store.spawn_batch((0..SLOTS).map(|_| [0u64; 8])).unwrap();
+        let empty = Store::<[u64; 8]>::new().stats().bytes;
+        for _ in 0..lives {
+            store.despawn(all.pop().unwrap()).unwrap();
+            all.push(store.spawn_active([1; 8]).unwrap());
+        }
+        store.despawn_batch(&all);
+        store.shrink();
+        let kept = store.stats().bytes - empty;
+        assert_eq!(store.slots(), 0);
+        assert!(kept <= SLOTS * most + (16 << 10), "{kept} bytes for {lives} lives");
     }
 }
 

@@ -4,6 +4,7 @@
 //! the free slots out of circulation, counts them by segment, and puts back what it cannot use.
 //! Whoever looks for a slot meanwhile makes new ones. No user code runs, and nobody waits.
 
+use std::cmp::Reverse;
 use std::mem::take;
 
 use super::core::Core;
@@ -40,8 +41,7 @@ impl<T> Core<T> {
             bytes: 0,
         };
         work.run();
-        let bytes = work.bytes;
-        take(&mut work.emptied).into_iter().for_each(|empty| self.circulation.put_empty(empty));
+        let bytes = work.bytes + self.circulation.strip(take(&mut work.emptied));
         drop(work);
         self.see_freed(session);
         bytes.saturating_sub(self.attic.kept_bytes().saturating_sub(kept))
@@ -174,6 +174,7 @@ impl<T> Shrink<'_, T> {
         let magazines = self.core.circulation.magazines_from(self.session.home());
         for magazine in magazines.filter_map(Magazine::claim) {
             let batch = magazine.unload();
+            magazine.clear_out(|empty| self.core.circulation.put_empty(empty));
             magazine.release();
             if let Some(batch) = batch {
                 self.count(batch);
@@ -263,6 +264,8 @@ impl<T> Shrink<'_, T> {
             }
         }
         indices.sort_unstable();
+        // The lowest boxes serve, so that those that are left make whole crates.
+        self.emptied.sort_unstable_by_key(|empty| Reverse(empty.number()));
         self.deal(&indices);
     }
 
