@@ -3,7 +3,7 @@
 
 use super::{Census, assert_whole};
 use crate::memory::refusals;
-use crate::{Limits, SpawnFailure, Store};
+use crate::{Handle, Limits, SpawnFailure, Store};
 
 /// Refuses one allocation after another of what `body` does to a new store, until it needs no
 /// more; how many there were.
@@ -43,10 +43,10 @@ fn first_spawn_survives_the_refusal_of_each_allocation() {
             Err(refused.failure)
         }
     };
-    // A shard, a magazine, a chunk of boxes, a segment.
-    assert_eq!(refuse_each(Store::new, one), 4);
+    // A shard, a magazine, a chunk of boxes, what a box holds, a segment.
+    assert_eq!(refuse_each(Store::new, one), 5);
     let bounded = || Store::builder().limits(Limits::reject(5)).build().unwrap();
-    assert_eq!(refuse_each(bounded, one), 4);
+    assert_eq!(refuse_each(bounded, one), 5);
 }
 
 #[test]
@@ -118,4 +118,67 @@ fn a_segment_beyond_the_address_space_is_out_of_memory() {
         assert!(matches!(refused, Err(SpawnFailure::OutOfMemory { .. })));
     }
     assert!(store.is_empty());
+}
+
+/// A store of which everything has ended, its slots at generations that differ, and the handles.
+fn spent(census: &Census) -> (Store<super::Counted>, Vec<Handle>) {
+    let store = Store::builder().shards(1).build().unwrap();
+    let mut old = store.spawn_batch((0..600).map(|_| census.payload())).unwrap();
+    for at in [0, 70, 300] {
+        store.despawn(old[at]).unwrap();
+        old.push(store.spawn_active(census.payload()).unwrap());
+    }
+    store.despawn_batch(&old);
+    (store, old)
+}
+
+/// Grows the store again; no handle is issued twice.
+fn assert_regrows(store: &Store<super::Counted>, census: &Census, old: &[Handle]) {
+    let new = store.spawn_batch((0..600).map(|_| census.payload())).unwrap();
+    for handle in old {
+        assert!(store.state(*handle).is_err() && !new.contains(handle), "{handle} came again");
+    }
+    assert_eq!(store.slots(), store.stats().slots);
+}
+
+#[test]
+fn shrink_does_what_it_can_whichever_allocation_is_refused() {
+    for granted in 0.. {
+        let census = Census::default();
+        let (store, old) = spent(&census);
+        refusals::refuse_after(granted);
+        store.shrink();
+        let refused = refusals::stop();
+        assert_eq!(census.there(), 0);
+        assert_regrows(&store, &census, &old);
+        assert_whole(&store);
+        store.shrink();
+        assert_eq!(store.slots(), 0, "memory is there again");
+        if !refused {
+            assert!(granted >= 5, "a census, an attic, generations, boxes, indices: {granted}");
+            break;
+        }
+    }
+}
+
+#[test]
+fn segment_that_cannot_be_made_again_is_not_lost_and_others_serve() {
+    for granted in 0..4 {
+        let census = Census::default();
+        let (store, old) = spent(&census);
+        store.shrink();
+        assert_eq!(store.slots(), 0);
+        refusals::refuse_after(granted);
+        let first = store.spawn_active(census.payload());
+        refusals::stop();
+        match first {
+            // Fresh slots where the segment was refused, the lowest otherwise.
+            Ok(handle) => assert!(store.pin().contains(handle) && !old.contains(&handle)),
+            Err(refused) => assert!(matches!(refused.failure, SpawnFailure::OutOfMemory { .. })),
+        }
+        assert_regrows(&store, &census, &old);
+        let lowest = store.pin().iter().map(|(handle, _)| handle.seq()).min();
+        assert_eq!(lowest, Some(0), "nothing was lost");
+        assert_whole(&store);
+    }
 }

@@ -209,3 +209,57 @@ fn stopped_in_a_destructor_others_go_on() {
     drop(store);
     assert_eq!(census.there(), 0);
 }
+
+#[test]
+fn stopped_while_it_gives_memory_back_it_keeps_nobody_else_from_growing() {
+    for point in [
+        "shrinking",
+        "slots gathered, segments not given back",
+        "segment owned, still in the table",
+    ] {
+        let census = Census::default();
+        let store: Store<Counted> = Store::new();
+        let old = store.spawn_batch((0..2000).map(|_| census.payload())).unwrap();
+        store.despawn_batch(&old);
+        let mut new = Vec::new();
+        let given_back = stopped(
+            point,
+            || store.shrink(),
+            || {
+                assert_eq!(store.shrink(), 0, "{point}: one at a time");
+                new = store.spawn_batch((0..3000).map(|_| census.payload())).unwrap();
+                assert!(old.iter().all(|&old| store.state(old).is_err() && !new.contains(&old)));
+            },
+        );
+        assert!(given_back > 0 || point == "shrinking", "{point}");
+        assert!(new.iter().all(|&new| store.pin().contains(new)));
+        assert!(old.iter().all(|&old| store.state(old).is_err()));
+        assert_whole(&store);
+        store.shrink();
+        assert_eq!(store.slots(), 0, "{point}");
+    }
+}
+
+#[test]
+fn stopped_while_it_makes_a_segment_again_it_keeps_nobody_else_from_growing() {
+    for point in ["segment to be made again", "segment made again, not in the table"] {
+        let census = Census::default();
+        let store: Store<Counted> = Store::new();
+        let old = store.spawn_batch((0..2000).map(|_| census.payload())).unwrap();
+        store.despawn_batch(&old);
+        store.shrink();
+        let mut new = Vec::new();
+        let late = stopped(
+            point,
+            || store.spawn_active(census.payload()).unwrap(),
+            || {
+                new = store.spawn_batch((0..500).map(|_| census.payload())).unwrap();
+                assert_eq!(store.shrink(), 0, "{point}");
+            },
+        );
+        assert!(store.pin().contains(late) && !new.contains(&late) && !old.contains(&late));
+        assert!(late.seq() < 64, "the lowest segment: {late}");
+        assert!(old.iter().all(|&old| store.state(old).is_err()));
+        assert_whole(&store);
+    }
+}

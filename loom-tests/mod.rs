@@ -15,6 +15,7 @@ mod pool_overwriting;
 mod reclaim;
 mod reuse;
 mod segment;
+mod shrink;
 mod slot;
 mod store;
 mod word;

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// Each fault that `planted` knows, and the model that catches it.
-const FAULTS: [(&str, &str); 29] = [
+const FAULTS: [(&str, &str); 32] = [
     ("untagged head", "free::box_given_back_at_once_has_one_owner"),
     ("push without a grace period", "reclaim::reader_against_kill_reap_and_respawn_reads_its_own"),
     (
@@ -57,10 +57,16 @@ const FAULTS: [(&str, &str); 29] = [
         "revoked lease keeps its reference",
         "pool_overwriting::overwritten_lease_dropped_against_the_last_pool_frees_once",
     ),
+    ("segment freed at once", "shrink::stale_handle_against_shrink_finds_its_end_or_nothing"),
+    ("generations not kept", "shrink::stale_handle_against_a_regrow_never_sees_a_forgetful_slot"),
+    (
+        "no mark where a segment was",
+        "shrink::late_grower_makes_no_segment_where_one_was_given_back",
+    ),
 ];
 
 /// Each side of each tag, and a model that fails without it.
-const SIDES: [(&str, &str); 40] = [
+const SIDES: [(&str, &str); 44] = [
     ("P1.w", "word::publication_carries_the_payload"),
     ("P1.r", "word::publication_carries_the_payload"),
     ("P2.w", "word::entity_activated_by_another_thread_is_complete_for_a_third"),
@@ -71,6 +77,10 @@ const SIDES: [(&str, &str); 40] = [
     ("G1.r", "segment::forged_handle_against_a_new_small_segment_is_none_or_complete"),
     ("G2.w", "segment::forged_handle_against_a_new_directory_is_none_or_complete"),
     ("G2.r", "segment::forged_handle_against_a_new_directory_is_none_or_complete"),
+    ("A1.w", "shrink::segment_given_back_by_one_and_made_again_by_another_is_the_same"),
+    ("A1.r", "shrink::segment_given_back_by_one_and_made_again_by_another_is_the_same"),
+    ("A2.w", "shrink::slot_of_a_segment_made_again_is_there_for_its_taker"),
+    ("A2.r", "shrink::slot_of_a_segment_made_again_is_there_for_its_taker"),
     ("B1.w", "free::batches_pushed_and_popped_come_out_once"),
     ("B1.r", "free::batches_pushed_and_popped_come_out_once"),
     ("B2.w", "free::boxes_made_at_the_same_time_are_different"),
@@ -110,8 +120,17 @@ fn planted_faults_are_caught() {
 }
 
 /// The models that cost next to nothing: each may be the one that misses an operation's ordering.
-const QUICK: [&str; 8] =
-    ["closing", "free", "magazine", "permits", "pool", "reuse", "segment", "word"];
+const QUICK: [&str; 9] = [
+    "closing",
+    "free",
+    "magazine",
+    "permits",
+    "pool",
+    "reuse",
+    "segment",
+    "shrink::forged_handle",
+    "word",
+];
 
 #[test]
 #[ignore = "runs the other models, by `.ci/models weaken`"]

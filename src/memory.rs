@@ -1,7 +1,7 @@
 //! Where the library asks for memory, so that a refusal is an error and not an abort, and so that
 //! the tests can refuse it.
 
-use std::alloc::{Layout, alloc, alloc_zeroed};
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
 /// An allocation that the system refused.
@@ -31,6 +31,53 @@ pub(crate) fn boxed<V>(value: V) -> Result<Box<V>, OutOfMemory> {
     Ok(unsafe { Box::from_raw(memory.as_ptr()) })
 }
 
+/// Frees memory, and lets the system have its pages at once: an allocator may keep a large block for
+/// later as it is, resident and all.
+///
+/// # Safety
+/// * It was allocated with this layout, and nobody refers to it any more.
+pub(crate) unsafe fn give_back(memory: NonNull<u8>, layout: Layout) {
+    pages::let_go(memory, layout.size());
+    // SAFETY: the caller's duty (invariant 11).
+    unsafe { dealloc(memory.as_ptr(), layout) };
+}
+
+/// Where the system can be told that the contents of pages are not needed.
+#[cfg(all(target_os = "linux", not(miri)))]
+mod pages {
+    use std::ffi::{c_int, c_void};
+    use std::ptr::NonNull;
+
+    unsafe extern "C" {
+        fn madvise(from: *mut c_void, length: usize, advice: c_int) -> c_int;
+    }
+
+    const MADV_DONTNEED: c_int = 4;
+
+    /// What pages may measure, at most; where they are larger the system refuses, and that is all.
+    const PAGE: usize = 1 << 14;
+
+    /// Blocks below this are not worth a call.
+    const LARGE: usize = 1 << 17;
+
+    /// The contents of the whole pages in a block are undefined from here.
+    pub(super) fn let_go(block: NonNull<u8>, length: usize) {
+        if length < LARGE {
+            return;
+        }
+        let before = block.as_ptr().align_offset(PAGE);
+        let whole = (length - before) / PAGE * PAGE;
+        // SAFETY: the pages lie wholly within a block that is about to be freed, so nobody needs
+        // what is in them; whatever memory an allocator has, this leaves it mapped (invariant 11).
+        unsafe { madvise(block.as_ptr().wrapping_add(before).cast(), whole, MADV_DONTNEED) };
+    }
+}
+
+#[cfg(not(all(target_os = "linux", not(miri))))]
+mod pages {
+    pub(super) fn let_go(_block: std::ptr::NonNull<u8>, _length: usize) {}
+}
+
 /// Room for `more` items in a vector.
 pub(crate) fn reserve<V>(items: &mut Vec<V>, more: usize) -> Result<(), OutOfMemory> {
     let refused = OutOfMemory { bytes: more.saturating_mul(size_of::<V>()) };
@@ -38,6 +85,14 @@ pub(crate) fn reserve<V>(items: &mut Vec<V>, more: usize) -> Result<(), OutOfMem
         return Err(refused);
     }
     items.try_reserve_exact(more).map_err(|_| refused)
+}
+
+/// Room for one item more in a vector that grows by one after the other.
+pub(crate) fn reserve_one<V>(items: &mut Vec<V>) -> Result<(), OutOfMemory> {
+    if items.len() < items.capacity() {
+        return Ok(());
+    }
+    reserve(items, items.len().max(16))
 }
 
 fn checked(

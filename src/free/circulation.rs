@@ -7,10 +7,11 @@ use std::ptr::{self, NonNull};
 
 use crossbeam_utils::CachePadded;
 
-use super::batch::{Boxes, Owned};
+use super::batch::Owned;
+use super::boxes::Boxes;
 use super::magazine::{Claimed, Event, Magazine, Tally};
 use super::treiber::TaggedStack;
-use crate::memory::{OutOfMemory, allocate};
+use crate::memory::{OutOfMemory, allocate, reserve_one};
 use crate::segment::Index;
 use crate::sync::{AtomicPtr, AtomicU32, Counter, Ordering, planted};
 
@@ -142,7 +143,7 @@ impl Circulation {
     pub(crate) fn empty_box(&self) -> Result<Owned, OutOfMemory> {
         match self.empties.pop(&self.boxes) {
             Some(empty) => Ok(empty),
-            None => self.boxes.make(),
+            None => self.boxes.make(|rest| self.put_empty(rest)),
         }
     }
 
@@ -150,6 +151,24 @@ impl Circulation {
     pub(crate) fn put_empty(&self, empty: Owned) {
         debug_assert!(empty.is_empty());
         self.empties.push(empty);
+    }
+
+    /// A batch of a stack that the caller keeps to itself.
+    pub(crate) fn pop_own(&self, own: &TaggedStack) -> Option<Owned> {
+        own.pop(&self.boxes)
+    }
+
+    /// Frees what empty boxes hold their indices in: these, and those on the stack; the bytes.
+    pub(crate) fn strip(&self, mut empty: Vec<Owned>) -> usize {
+        // No more than there are: others may give boxes back all the time.
+        for _ in 0..self.boxes.made() {
+            if reserve_one(&mut empty).is_err() {
+                break;
+            }
+            let Some(more) = self.empties.pop(&self.boxes) else { break };
+            empty.push(more);
+        }
+        self.boxes.strip(empty, |rest| self.put_empty(rest))
     }
 
     /// A shard, if it was used before.

@@ -295,6 +295,14 @@ impl<'m> Claimed<'m> {
         })
     }
 
+    /// Takes the empty boxes away.
+    pub(crate) fn clear_out(&self, mut empty: impl FnMut(Owned)) {
+        let boxes = self.pockets(|pockets| {
+            [pockets.spare.take(), pockets.take.take_if(|batch| batch.is_empty())]
+        });
+        boxes.into_iter().flatten().for_each(&mut empty);
+    }
+
     /// Takes the batch to take from away, unless it is empty.
     pub(crate) fn unload(&self) -> Option<Owned> {
         self.pockets(|pockets| pockets.take.take_if(|batch| !batch.is_empty()))

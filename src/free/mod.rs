@@ -1,6 +1,6 @@
 //! The free slots and how they travel.
 //!
-//! Slots travel in [`Batch`]es: numbered boxes of indices, reused for ever. A batch's life:
+//! Slots travel in [`Batch`]es: numbered boxes of indices, used again and again. A batch's life:
 //!
 //! ```text
 //!   magazine (taken from) → empty → magazine (filled with Dead slots) → limbo
@@ -13,11 +13,12 @@
 //! **Rule L, against ABA.** What was popped from a list by compare-and-swap, inside a pin, is
 //! pushed on that *same* list only after a grace period. So a batch moves only ripe → depot →
 //! magazine → limbo → ripe, and an unused slot goes back into the claimed magazine or through
-//! limbo, never on a list. Heads carry a tag besides. The stack of empty boxes stands on its tag
-//! alone: a box is popped and pushed back at once, and 2^32 changes would have to happen between
-//! one popper's two instructions.
+//! limbo, never on a list. Heads carry a tag besides. The stack of empty boxes, and that of crates
+//! whose contents were freed, stand on their tags alone: a box is popped and pushed back at once,
+//! and 2^32 changes would have to happen between one popper's two instructions.
 
 mod batch;
+mod boxes;
 mod circulation;
 mod magazine;
 mod treiber;
@@ -25,4 +26,4 @@ mod treiber;
 pub(crate) use batch::{BATCH_CAPACITY, Owned};
 pub(crate) use circulation::Circulation;
 pub(crate) use magazine::{Claimed, Event, Magazine, Put};
-pub(crate) use treiber::TaggedHead;
+pub(crate) use treiber::{TaggedHead, TaggedStack};

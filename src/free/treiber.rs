@@ -3,7 +3,8 @@
 //!
 //! The idea is from R. K. Treiber, "Systems Programming: Coping with Parallelism" (IBM, 1986).
 
-use super::batch::{Boxes, Owned};
+use super::batch::Owned;
+use super::boxes::Boxes;
 use crate::sync::{AtomicU64, Ordering, planted};
 
 /// The head of a stack of numbered things that are never freed while it lasts: a tag in the high

@@ -10,7 +10,7 @@ use super::Domain;
 use super::local::{self, Entry};
 use crate::free::{Circulation, Claimed, Magazine, Owned};
 use crate::memory::OutOfMemory;
-use crate::sync::{Arc, Counter, courtesy, step_aside};
+use crate::sync::{Arc, Counter, courtesy, planted, step_aside};
 
 /// How often a session that made garbage steps aside at most before it goes on.
 const STEPS_ASIDE: u32 = 4;
@@ -119,13 +119,29 @@ impl Session {
         let (circulation, home) = (Arc::clone(circulation), self.entry.home);
         let guard = self.guard.borrow();
         let Some(guard) = guard.as_ref() else { unreachable!("nothing is deferred unpinned") };
-        if crate::sync::planted("push without a grace period") {
+        if planted("push without a grace period") {
             return circulation.ripen(batch, home);
         }
         // SAFETY: the call owns the circulation and, by the hand-over, the batch; neither belongs
         // to a thread, so any may run it, at any time (invariant 5, 7). Three words: no allocation.
         unsafe { guard.defer_unchecked(move || circulation.ripen(batch, home)) };
         // crossbeam has no other way to move a bag where others reach it.
+        guard.flush();
+    }
+
+    /// Frees what was unlinked after every session that could have seen it.
+    ///
+    /// # Safety
+    /// * The call owns what it touches, and runs no user code: any thread may run it, at any time,
+    ///   after the store is gone as well.
+    pub(crate) unsafe fn defer_free(&self, free: impl FnOnce()) {
+        if planted("segment freed at once") {
+            return free();
+        }
+        let guard = self.guard.borrow();
+        let Some(guard) = guard.as_ref() else { unreachable!("nothing is deferred unpinned") };
+        // SAFETY: the caller's duty (invariant 11). At most three words: no allocation.
+        unsafe { guard.defer_unchecked(free) };
         guard.flush();
     }
 

@@ -1,12 +1,17 @@
 //! Where slots live: segments that never move, found by a little arithmetic and a pointer load.
+//! One that is wholly free may be given back ([`Table::vacate`]), and comes again
+//! ([`Table::restore`]) before others are made.
 //!
 //! The first segment has 2^6 slots, the next one as many, and from there they double up to 2^15:
 //! eleven small segments for the first 2^16 slots. From there every segment has 2^16 slots, and
 //! directories of 2^10 pointers lead to them, made on first use.
 
+mod attic;
 mod sides;
 mod table;
+mod vacate;
 
+pub(crate) use attic::{Attic, Entered};
 pub(crate) use sides::Sides;
 pub(crate) use table::Table;
 
@@ -32,7 +37,7 @@ const _: () = assert!(MAX_SLOTS <= u32::MAX as u64);
 
 /// A segment, by its place in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Segment {
+pub(crate) enum Segment {
     Small(usize),
     Full { directory: usize, number: usize },
 }
@@ -42,7 +47,7 @@ impl Segment {
     /// small segment 7 - 5 = 2. The bits below the first segment's size are set for the search, so
     /// that indices 0 to 63 count as having their highest bit at 5 and lie in segment 0.
     #[inline(always)]
-    const fn of(index: Index) -> Segment {
+    pub(crate) const fn of(index: Index) -> Segment {
         let index = index.0;
         if index >> FULL_BITS == 0 {
             const BELOW_FIRST: u32 = (1 << FIRST_BITS) - 1;
@@ -53,6 +58,17 @@ impl Segment {
         Segment::Full {
             directory: (full >> DIRECTORY_BITS) as usize,
             number: (full & ((1 << DIRECTORY_BITS) - 1)) as usize,
+        }
+    }
+
+    /// Its place among all segments, in the order of indices.
+    pub(crate) const fn ordinal(self) -> usize {
+        match self {
+            Segment::Small(number) => number,
+            Segment::Full { directory, number } => {
+                // Of the full segments the first one's indices are the small ones'.
+                SMALL + (directory << DIRECTORY_BITS) + number - 1
+            }
         }
     }
 
@@ -90,6 +106,7 @@ mod tests {
             if last != Some(here) {
                 assert!(last < Some(here), "segments come in order");
                 assert_eq!((here.begin(), index as usize), (end, end), "{here:?}");
+                assert_eq!(here.ordinal(), last.map_or(0, |last: Segment| last.ordinal() + 1));
                 end = here.begin() + here.slots();
                 last = Some(here);
             }

@@ -1,9 +1,10 @@
 //! The memory of a segment: its slots, and behind them what is kept for each slot apart, because it
 //! is written by others than the slot's readers or seldom at all.
 
-use std::alloc::{Layout, dealloc};
+use std::alloc::Layout;
+use std::ptr::NonNull;
 
-use crate::memory::{OutOfMemory, allocate_zeroed};
+use crate::memory::{OutOfMemory, allocate_zeroed, give_back};
 use crate::slot::{Header, Slot};
 use crate::sync::{AtomicU32, AtomicU64};
 
@@ -82,8 +83,11 @@ pub(super) unsafe fn free_segment<T, H: Header>(
     unsafe {
         destruct(first, slots, sides);
     }
-    // SAFETY: the caller's duty: allocated with this layout (invariant 11).
-    unsafe { dealloc(first.cast(), layout_made::<T, H>(slots, sides)) };
+    let layout = layout_made::<T, H>(slots, sides);
+    if let Some(memory) = NonNull::new(first.cast()) {
+        // SAFETY: the caller's duty: allocated with this layout (invariant 11).
+        unsafe { give_back(memory, layout) };
+    }
 }
 
 /// Model builds construct what a segment holds: loom's atomics are not plain memory.

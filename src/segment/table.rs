@@ -1,4 +1,4 @@
-//! The table of segments: pointers that are set once, with Release, and read with Acquire.
+//! The table of segments: pointers that are set with Release and read with Acquire.
 
 use std::alloc::{Layout, dealloc};
 use std::ptr;
@@ -17,8 +17,24 @@ pub(crate) struct Table<T, H: Header = ()> {
     /// The origins of the small segments, see `origin`.
     small: [AtomicPtr<Slot<T, H>>; SMALL],
     directories: [AtomicPtr<Directory<T, H>>; DIRECTORIES],
-    sides: Sides,
-    bytes: Counter,
+    pub(super) sides: Sides,
+    pub(super) bytes: Counter,
+}
+
+/// What stands in the place of a segment whose memory was given back, where null says that there
+/// never was one: so nobody who comes late makes one with generations from zero there. Origins
+/// are aligned, so none is there.
+pub(super) const fn given_back<T, H>() -> *mut Slot<T, H> {
+    ptr::without_provenance_mut(GIVEN_BACK)
+}
+
+const GIVEN_BACK: usize = 1;
+
+/// Whether there is a segment.
+#[inline(always)]
+fn is_there<T, H>(origin: *mut Slot<T, H>) -> bool {
+    // Both are below every origin: one comparison.
+    origin.addr() > GIVEN_BACK
 }
 
 impl<T, H: Header> Table<T, H> {
@@ -32,19 +48,24 @@ impl<T, H: Header> Table<T, H> {
     }
 
     /// The slot, if its segment exists. Total over every index: a guessed handle ends here.
+    ///
+    /// The borrow is good while the caller has a session open, or owns a slot of the segment or a
+    /// hold of its entity, whichever is longer.
     #[inline]
     pub(crate) fn slot(&self, index: Index) -> Option<&Slot<T, H>> {
-        // SAFETY: a segment that exists stays until the table is dropped; slots are shared and
-        // only changed through their cells (invariant 11).
+        // SAFETY: the caller has a session open, or a slot of the segment in use, and the segment
+        // stays while either lasts; slots are shared and only changed through their cells
+        // (invariant 11).
         self.address(index).map(|slot| unsafe { &*slot })
     }
 
     /// Where the slot lies, if its segment exists.
     #[inline]
     fn address(&self, index: Index) -> Option<*const Slot<T, H>> {
-        // Acquire G1: receives the segment's zeroed words; pairs with the Release G1 in `install`.
+        // Acquire G1: receives the segment's first words; pairs with the Release G1 in `install`
+        // and in `restore`.
         let origin = self.origin(index)?.load(ord!(Acquire: G1));
-        if origin.is_null() {
+        if !is_there(origin) {
             return None;
         }
         Some(origin.wrapping_add(index.0 as usize))
@@ -54,7 +75,13 @@ impl<T, H: Header> Table<T, H> {
     /// so that a slot is found from its index alone. Null while the segment does not exist.
     #[inline]
     fn origin(&self, index: Index) -> Option<&AtomicPtr<Slot<T, H>>> {
-        match Segment::of(index) {
+        self.place(Segment::of(index))
+    }
+
+    /// Where the origin of a segment is.
+    #[inline]
+    pub(super) fn place(&self, segment: Segment) -> Option<&AtomicPtr<Slot<T, H>>> {
+        match segment {
             Segment::Small(number) => self.small.get(number),
             Segment::Full { directory, number } => self.directory(directory)?.0.get(number),
         }
@@ -72,12 +99,18 @@ impl<T, H: Header> Table<T, H> {
         Ok(unsafe { std::slice::from_raw_parts(slot, length as usize) })
     }
 
+    /// All slots of a segment, if it is there: under a session, as for `slot`.
+    pub(crate) fn slots_of(&self, segment: Segment) -> Option<&[Slot<T, H>]> {
+        let begin = segment.begin() as u64;
+        self.run(begin, begin + segment.slots() as u64).ok()
+    }
+
     /// The slot of an index that came out of a box: its segment exists.
     #[inline]
     pub(crate) fn known(&self, index: Index) -> &Slot<T, H> {
         match self.slot(index) {
             Some(slot) => slot,
-            None => unreachable!("fresh indices are given out after their segment exists"),
+            None => unreachable!("an index is given out after its segment exists, which it keeps"),
         }
     }
 
@@ -104,7 +137,8 @@ impl<T, H: Header> Table<T, H> {
         let Some(origin) = self.origin(index) else {
             unreachable!("a slot that was given out has a segment")
         };
-        // Relaxed: who has a slot's index, or has seen its entity, has received its segment.
+        // Relaxed: who has a slot's index, or has seen its entity under the session that it has
+        // open, has received its segment, which stays.
         let first = origin.load(Ordering::Relaxed).wrapping_add(segment.begin());
         let offset = index.0 as usize - segment.begin();
         // SAFETY: the caller vouches for the array, in the same allocation (invariant 11, 12).
@@ -178,7 +212,8 @@ impl<T, H: Header> Table<T, H> {
     }
 
     fn install(&self, at: &AtomicPtr<Slot<T, H>>, segment: Segment) -> Result<(), OutOfMemory> {
-        // Relaxed: only whether there is one; whoever touches the slots loads it with Acquire.
+        // Relaxed: only whether there is or was one; whoever touches the slots loads it with
+        // Acquire. Who finds that there was one will find its indices given out, too.
         if !at.load(Ordering::Relaxed).is_null() {
             return Ok(());
         }
@@ -188,7 +223,7 @@ impl<T, H: Header> Table<T, H> {
         // Release G1: publishes the zeroed words to `slot`, forged handles included.
         match at.compare_exchange(ptr::null_mut(), origin, ord!(Release: G1), Ordering::Relaxed) {
             Ok(_) => {
-                assert!(!origin.is_null(), "no segment lies so low that its origin is null");
+                assert!(is_there(origin), "no segment lies so low that its origin is null");
                 self.bytes.add_shared(layout_made::<T, H>(slots, self.sides).size() as u64);
             }
             // SAFETY: this thread allocated it and nobody else has seen it (invariant 11).
@@ -204,7 +239,7 @@ impl<T, H: Header> Table<T, H> {
     unsafe fn free(&self, origin: &AtomicPtr<Slot<T, H>>, segment: Segment) {
         // Relaxed: the drop has the table to itself, and comes after all that was made.
         let origin = origin.load(Ordering::Relaxed);
-        if !origin.is_null() {
+        if is_there(origin) {
             let first = origin.wrapping_add(segment.begin());
             // SAFETY: the caller's duty; `install` allocated it so (invariant 6, 11).
             unsafe { free_segment(first, segment.slots(), self.sides) };

@@ -8,6 +8,7 @@ use crossbeam_utils::CachePadded;
 
 use super::Store;
 use super::core::{Core, OnDying};
+use super::growth::Growth;
 use super::permits::{Ceiling, Permits};
 use super::reuse::{Retain, Reuse};
 use super::scenes;
@@ -20,9 +21,9 @@ use crate::limits::{Exhaustion, Limits};
 use crate::reason::EndReason;
 use crate::reclaim::Domain;
 use crate::recycle::Recycle;
-use crate::segment::{MAX_SLOTS, Sides, Table};
+use crate::segment::{Attic, MAX_SLOTS, Sides, Table};
 use crate::seniority::Seniority;
-use crate::sync::{Arc, AtomicU64, Counter};
+use crate::sync::{Arc, Counter};
 
 /// Shards that a store may have at most.
 const MAX_SHARDS: usize = 256;
@@ -172,7 +173,8 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
             seniority: evicts.then(|| Seniority::new(self.limits.capacity)),
             on_dying: self.on_dying,
             reuse,
-            fresh: CachePadded::new(AtomicU64::new(0)),
+            growth: CachePadded::new(Growth::new()),
+            attic: Attic::new(),
             retired: Counter::new(0),
             starving: Counter::new(0),
             stalled_at: Counter::new(u64::MAX),

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 
 use crossbeam_utils::CachePadded;
 
+use super::growth::Growth;
 use super::permits::Permits;
 use super::reuse::{Reuse, drop_contained};
 use super::scenes;
@@ -16,11 +17,11 @@ use crate::id::{EntityId, SceneId};
 use crate::limits::Limits;
 use crate::reason::EndReason;
 use crate::reclaim::{Domain, Session, claimed_here};
-use crate::segment::{Index, MAX_SLOTS, Table};
+use crate::segment::{Attic, Index, MAX_SLOTS, Table};
 use crate::seniority::Seniority;
 use crate::slot::{Slot, contained, in_destructor};
 use crate::state::State;
-use crate::sync::{Arc, AtomicU64, Counter, Ordering, planted, thread_ordinal};
+use crate::sync::{Arc, Counter, planted, thread_ordinal};
 use crate::word::{Refusal, SlotWord};
 
 /// What `StoreBuilder::on_dying` registers.
@@ -48,8 +49,9 @@ pub(crate) struct Core<T> {
     pub(super) on_dying: Option<OnDying<T>>,
     /// What `StoreBuilder::retain` asked for.
     pub(super) reuse: Option<Arc<Reuse<T>>>,
-    /// The first index that was never given out.
-    pub(super) fresh: CachePadded<AtomicU64>,
+    pub(super) growth: CachePadded<Growth>,
+    /// What is kept of segments whose memory was given back.
+    pub(super) attic: Attic,
     /// Slots taken out of use.
     pub(super) retired: Counter,
     /// Calls that are short of a slot just now: sessions hand over what they keep.
@@ -84,7 +86,7 @@ impl<T> Core<T> {
         Handle::new(EntityId::from_bits(self.first_id + u64::from(index.0)), generation)
     }
 
-    /// The slot that a handle speaks of, whatever bits it is made of.
+    /// The slot that a handle speaks of, whatever bits it is made of. The session is what keeps it.
     #[inline]
     pub(super) fn find(&self, handle: Handle) -> Result<&Slot<T>, LookupError> {
         // One comparison for scene and range, as a u64 before it is narrowed: a handle of another
@@ -136,13 +138,6 @@ impl<T> Core<T> {
             }
             Refusal::Held => unreachable!("only an eviction is refused so, and tells nobody"),
         }
-    }
-
-    /// Indices below this one were given out at some time.
-    #[inline]
-    pub(super) fn made(&self) -> u64 {
-        // Relaxed: a bound; the slots behind it are found through the table, with Acquire.
-        self.fresh.load(Ordering::Relaxed)
     }
 
     /// Counts an event for the thread of a session.
@@ -232,7 +227,8 @@ impl<T> Core<T> {
     /// Walks words, never lists: nothing but Holds acts on the store at the same time, and each
     /// slot is decided by compare-and-swap on its word.
     pub(super) fn close(&self) {
-        let mut highest = self.floor;
+        let kept = self.attic.enter().map_or(0, |attic| attic.highest_generation());
+        let mut highest = self.floor.max(kept);
         for index in 0..self.made() {
             let Some(slot) = self.table.slot(Index(index as u32)) else { continue };
             highest = highest.max(slot.word.peek().generation());

@@ -186,7 +186,8 @@ impl<T> Core<T> {
     }
 
     fn try_evict(&self, elder: Elder) -> Attempt<Victim<'_, T>> {
-        let slot = self.table.known(elder.index);
+        // One that ended long ago may have been given back with its whole segment.
+        let Some(slot) = self.table.slot(elder.index) else { return Attempt::Ended };
         let Some(generation) = NonZeroU32::new(elder.generation) else { return Attempt::Ended };
         match slot.word.advance(elder.generation, SlotWord::evict) {
             Ok(word) => {

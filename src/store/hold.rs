@@ -83,7 +83,8 @@ impl<T> Hold<T> {
 
     #[inline]
     fn slot(&self) -> &Slot<T> {
-        // SAFETY: the hold owns a reference to the slots, which never move (invariant 6).
+        // SAFETY: the hold owns a reference to the slots, which never move, and its own keeps the
+        // segment (invariant 6, 11).
         unsafe { self.slot.as_ref() }
     }
 

@@ -315,7 +315,8 @@ impl<T> Core<T> {
         Reaped::Done
     }
 
-    pub(super) fn state(&self, h: Handle) -> Result<State, LookupError> {
+    /// The session keeps the slot, though no payload is read.
+    pub(super) fn state(&self, _session: &Session, h: Handle) -> Result<State, LookupError> {
         let word = self.find(h)?.word.peek();
         if word.generation() == Self::generation(h)
             && !matches!(word.state(), State::None | State::Dead)

@@ -8,6 +8,7 @@ mod builder;
 mod burial;
 mod core;
 mod evict;
+mod growth;
 mod hold;
 mod iter;
 mod lifecycle;
@@ -16,6 +17,7 @@ mod permits;
 mod pinned;
 mod reuse;
 mod scenes;
+mod shrink;
 mod stash;
 mod stats;
 mod supply;
@@ -32,8 +34,8 @@ pub use pinned::Pinned;
 pub use weak::WeakStore;
 #[cfg(all(loom, test))]
 pub(crate) use {
-    permits::Ceiling, permits::Permits, reuse::Reuse, scenes::forget_all as forget_scenes,
-    stash::Stash,
+    growth::Growth, permits::Ceiling, permits::Permits, reuse::Reuse,
+    scenes::forget_all as forget_scenes, stash::Stash,
 };
 
 use self::core::Core;
@@ -222,10 +224,10 @@ impl<T: Send + Sync + 'static> Store<T> {
         self.len() == 0
     }
 
-    /// How many slots were made, free ones included.
+    /// How many slots were made and not given back, free ones included.
     #[must_use]
     pub fn slots(&self) -> usize {
-        self.core().made() as usize
+        self.core().growth.slots() as usize
     }
 
     /// The limits that the store was built with.
@@ -262,6 +264,47 @@ impl<T: Send + Sync + 'static> Store<T> {
     /// Like [`reclaim`](Store::reclaim), with at most `budget` payloads dropped.
     pub fn reclaim_up_to(&self, budget: usize) -> usize {
         self.core().reclaim(&self.session(), budget)
+    }
+
+    /// Gives the memory that nothing needs back to the system; how many bytes.
+    ///
+    /// It [reclaims](Store::reclaim) first. Then segments of slots go that are wholly free: a slot
+    /// that is in use, held, in another session's hands or taken out of use keeps its segment. What
+    /// somebody may be looking at under a pin goes when that pin ends or moves on. Old handles stay
+    /// dead for ever, because the generations of the slots are kept, one byte a slot where they
+    /// differ a little and none where they are equal. When the store grows again, what was given
+    /// back is made again before anything else, low slots before high ones.
+    ///
+    /// One call works at a time: beside another one, and inside a payload's destructor, it does
+    /// nothing and answers 0. Free slots that it has looked at and cannot give back serve again when
+    /// the pins of that moment have gone; a spawn into a full store with limits may be told so.
+    ///
+    /// # Complexity
+    /// That of [`reclaim`](Store::reclaim), and a look at the slots of each segment as far as the
+    /// first that is in use.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use hatchery::Store;
+    ///
+    /// let store = Store::new();
+    /// let boss = store.spawn_active([0; 64])?;
+    /// let wave = store.spawn_batch((0..10_000).map(|_| [1; 64]))?;
+    /// let most = store.stats().bytes;
+    /// store.despawn_batch(&wave);
+    ///
+    /// let given_back = store.shrink();
+    /// assert!(given_back > most / 2 && store.stats().bytes < most / 2);
+    /// assert!(store.slots() < 1000);
+    ///
+    /// store.spawn_batch((0..10_000).map(|_| [2; 64]))?;
+    /// assert!(wave.iter().all(|&old| store.state(old).is_err()));
+    /// assert!(store.state(boss).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn shrink(&self) -> usize {
+        self.core().shrink(&self.session())
     }
 
     /// Despawns everything that is alive now, and reclaims; how many entities it ended.

@@ -101,7 +101,7 @@ macro_rules! shared_operations {
         /// # Errors
         /// A [`LookupError`] once it has ended.
         pub fn state(&$this, h: Handle) -> Result<State, LookupError> {
-            $store.core().state(h)
+            $store.core().state($session, h)
         }
 
         /// Takes a [`Hold`] of an Active or Dying entity.

@@ -104,7 +104,7 @@ impl<T> Core<T> {
     }
 
     pub(super) fn stats(&self) -> Stats {
-        let slots = self.made() as usize;
+        let slots = self.growth.slots() as usize;
         // Before the sums: a window that another call began meanwhile would be ahead of them.
         let mut window = self.window.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let now = self.sums();
@@ -148,7 +148,13 @@ impl<T> Core<T> {
     pub(super) fn bytes(&self) -> usize {
         let permits = self.permits.as_ref().map_or(0, |permits| permits.bytes());
         let stash = self.reuse.as_ref().map_or(0, |reuse| reuse.bytes());
-        size_of::<Self>() + self.table.bytes() + self.circulation.bytes() + permits + stash
+        let given_back = self.attic.bytes();
+        size_of::<Self>()
+            + self.table.bytes()
+            + given_back
+            + self.circulation.bytes()
+            + permits
+            + stash
     }
 
     /// Tells a magazine what is alive, for its peak.

@@ -2,21 +2,19 @@
 //!
 //! The magazine first, without any read-modify-write. When it is empty, in this order: ripe
 //! batches (the shard's own, the depot, the neighbours'), what the collector can ripen now, dead
-//! stacks and magazines that nobody has claimed, fresh slots, and at last, in a store with limits,
-//! a bounded wait for whoever holds the epoch.
+//! stacks and magazines that nobody has claimed, new slots (`growth`), and at last, in a store with
+//! limits, a bounded wait for whoever holds the epoch.
 
 use std::num::NonZeroU32;
 
-use super::burial::PARTIAL_BATCH;
 use super::core::{Core, Vacancy};
 use crate::error::SpawnFailure;
-use crate::free::{BATCH_CAPACITY, Claimed, Event, Magazine, Owned};
+use crate::free::{Claimed, Event, Magazine, Owned};
 use crate::memory::OutOfMemory;
 use crate::reclaim::Session;
-use crate::segment::{Index, MAX_SLOTS};
 use crate::slot::{Slot, in_destructor};
 use crate::state::State;
-use crate::sync::{Ordering, PATIENCE, UNBLOCKED};
+use crate::sync::{PATIENCE, UNBLOCKED};
 
 /// How often the collector is asked to advance before it counts as stuck: a batch is ripe two
 /// epochs after it was handed over, and one more lets a neighbour's pin catch up.
@@ -256,10 +254,10 @@ impl<T> Core<T> {
     /// Whether a store without limits has so few slots beside those of the living that what could
     /// be gathered would be small batches, each of which costs a hand-over.
     fn crammed(&self) -> bool {
-        let made = self.made();
+        let slots = self.growth.slots();
         self.most == usize::MAX
             && self.starving.get() == 0
-            && self.counted_alive() as u64 > made - made / 4
+            && self.counted_alive() as u64 > slots - slots / 4
     }
 
     /// A batch that is ripe, or that the collector can ripen now.
@@ -307,78 +305,6 @@ impl<T> Core<T> {
             }
         }
         None
-    }
-
-    /// Fresh slots, a batch at a time; `None` when the limits leave no room.
-    fn grow(&self, session: &Session) -> Result<Option<Owned>, SpawnFailure> {
-        if self.most == usize::MAX && self.backlog < usize::MAX && self.dead() > self.backlog {
-            return Ok(None);
-        }
-        self.circulation.ensure_shard(session.home())?;
-        let mut first = self.made();
-        if self.room(first) == 0 {
-            return Ok(None);
-        }
-        let mut batch = self.circulation.empty_box()?;
-        loop {
-            let end = first + self.fresh_batch(first).min(self.room(first));
-            if end == first {
-                self.circulation.put_empty(batch);
-                return Ok(None);
-            }
-            if let Err(refused) = self.table.ensure(first, end) {
-                self.circulation.put_empty(batch);
-                return Err(refused.into());
-            }
-            pause_point!("segment made, slots not taken");
-            // Relaxed: uniqueness alone, by the read-modify-write; the segments were published by
-            // the table, and the indices are taken after they exist, so that a failed allocation
-            // loses none.
-            match self.fresh.compare_exchange_weak(first, end, Ordering::Relaxed, Ordering::Relaxed)
-            {
-                Ok(_) => {
-                    for index in (first..end).rev() {
-                        batch.push(Index(index as u32));
-                    }
-                    return Ok(Some(batch));
-                }
-                Err(actual) => first = actual,
-            }
-        }
-    }
-
-    /// How many slots may still be made beside the `made` that there are.
-    fn room(&self, made: u64) -> u64 {
-        let wanted = match self.most {
-            usize::MAX => MAX_SLOTS,
-            capacity => (capacity as u64).saturating_add(self.backlog as u64),
-        };
-        wanted.saturating_add(self.retired.get()).min(MAX_SLOTS).saturating_sub(made)
-    }
-
-    /// How many fresh slots to take at once: with limits few enough that many threads find some;
-    /// without, 64 or a share of what there is.
-    fn fresh_batch(&self, made: u64) -> u64 {
-        let wanted = match self.most {
-            usize::MAX => (made / 8).max(64),
-            capacity => (capacity / (8 * self.circulation.shard_count())).max(1) as u64,
-        };
-        wanted.min(BATCH_CAPACITY as u64)
-    }
-
-    /// How many Dead slots make a batch full: fewer in small stores, and when somebody is short of
-    /// slots.
-    #[inline]
-    pub(super) fn full_batch(&self) -> usize {
-        let wanted = match self.most {
-            usize::MAX => (self.made() / 4).max(32),
-            capacity => {
-                let slots = (capacity as u64).saturating_add(self.backlog as u64);
-                (slots / (8 * self.circulation.shard_count() as u64)).max(1)
-            }
-        };
-        let most = if self.starving.get() > 0 { PARTIAL_BATCH } else { BATCH_CAPACITY };
-        wanted.min(most as u64) as usize
     }
 
     /// Moves a session's pin along or begins it, after stepping aside if its thread has made

@@ -42,6 +42,18 @@ impl Counter {
         self.0.fetch_min(n, Ordering::Relaxed);
     }
 
+    /// Adds `n`, or as much of it as keeps the sum within `most`; how much.
+    pub(crate) fn add_within(&self, n: u64, most: u64) -> u64 {
+        let mut granted = 0;
+        let add = |sum: u64| {
+            granted = n.min(most.saturating_sub(sum));
+            (granted > 0).then_some(sum + granted)
+        };
+        // Relaxed: a count, see `get`; the read-modify-write keeps it within.
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+        granted
+    }
+
     #[inline]
     pub(crate) fn sub_shared(&self, n: u64) {
         // Relaxed: a statistic, see `get`.
