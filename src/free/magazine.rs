@@ -92,6 +92,8 @@ pub(crate) struct Magazine {
     pockets: UnsafeCell<Pockets>,
     pub(crate) tally: Tally,
     pub(crate) peak: Peak,
+    /// Refills in a row that grew the store before they gathered what lay about.
+    pub(crate) growths: Counter,
 }
 
 /// The most that was alive at once, as far as this magazine's owner can tell.
@@ -173,6 +175,7 @@ impl Magazine {
             pockets: UnsafeCell::new(Pockets { take: None, give: None, limit: 0, spare: None }),
             tally: Tally::new(),
             peak: Peak::new(),
+            growths: Counter::new(0),
         }
     }
 

@@ -24,6 +24,9 @@ pub(super) const ADVANCES: u32 = 3;
 /// are alive, as many as are alive.
 const CROWDED: u64 = 16_384;
 
+/// How many refills in a row make fresh slots before what lies about is gathered.
+const GROWTHS: u64 = 8;
+
 /// How often a call looks again when waiting has not helped the last time.
 pub(super) const SHORT_PATIENCE: u32 = 3;
 
@@ -225,13 +228,10 @@ impl<T> Core<T> {
         };
         let found = if nested {
             clean()?.or_else(|| self.scour(session))
-        } else if self.crammed() {
-            match self.ripe(session) {
-                Some(batch) => Some(batch),
-                None => self.grow(session)?,
-            }
         } else {
-            match self.scour(session) {
+            let at_hand =
+                if self.grows_first(session)? { self.ripe(session) } else { self.scour(session) };
+            match at_hand {
                 Some(batch) => Some(batch),
                 None => self.grow(session)?,
             }
@@ -251,13 +251,18 @@ impl<T> Core<T> {
         Ok(())
     }
 
-    /// Whether a store without limits has so few slots beside those of the living that what could
-    /// be gathered would be small batches, each of which costs a hand-over.
-    fn crammed(&self) -> bool {
-        let slots = self.growth.slots();
-        self.most == usize::MAX
+    /// Whether to make fresh slots before what lies about is gathered: in a store without limits
+    /// that has so few slots beside those of the living that what could be gathered would be small
+    /// batches, each of which costs a hand-over. Not for ever: what is Dead is not to lie there as
+    /// long as a store grows.
+    fn grows_first(&self, session: &Session) -> Result<bool, SpawnFailure> {
+        let (slots, magazine) = (self.growth.slots(), session.magazine(&self.circulation)?);
+        let first = self.most == usize::MAX
             && self.starving.get() == 0
-            && self.counted_alive() as u64 > slots - slots / 4
+            && magazine.growths.get() < GROWTHS
+            && self.counted_alive() as u64 > slots - slots / 4;
+        magazine.growths.set(if first { magazine.growths.get() + 1 } else { 0 });
+        Ok(first)
     }
 
     /// A batch that is ripe, or that the collector can ripen now.
