@@ -289,18 +289,9 @@ impl<T: Recycle> Core<T> {
     /// Puts a slot to rest that was taken and not leased out.
     fn put_unused(&self, taken: &Taken<'_, T>) {
         self.put(taken.slot, taken.index);
-        let home = self.home();
-        match taken.from {
-            Origin::Stack(_) => {}
+        if matches!(taken.from, Origin::Fresh) {
             // Its unit was opened and never leased: it counts as one that lay there all along.
-            Origin::Fresh => {
-                home.low.add_shared(1);
-            }
-            // It was taken back, and served nobody.
-            Origin::Lease => {
-                home.events.revoked.add_shared(1);
-                home.events.overwritten.sub_shared(1);
-            }
+            self.home().low.add_shared(1);
         }
     }
 
