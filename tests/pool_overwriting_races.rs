@@ -358,8 +358,16 @@ fn sixteen_threads_at_a_large_capacity_take_the_oldest() {
         full: true,
         seed: 1,
     };
-    let log = run(setup);
-    assert!(log.overwritten.len() > 3000, "{} overwritten", log.overwritten.len());
-    let pairs = check(setup, log);
-    assert!(pairs > 10, "{pairs} pairs are too few to show anything");
+    let mut pairs = 0;
+    // How many there are to compare depends on how the threads are scheduled.
+    for seed in 1..=5 {
+        let setup = Run { seed, ..setup };
+        let log = run(setup);
+        assert!(log.overwritten.len() > 3000, "{} overwritten", log.overwritten.len());
+        pairs += check(setup, log);
+        if pairs > 10 {
+            return;
+        }
+    }
+    panic!("{pairs} pairs are too few to show anything");
 }
