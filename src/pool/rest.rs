@@ -22,8 +22,15 @@ pub(super) struct Place {
     depth: AtomicU32,
 }
 
+/// A cache line.
+#[derive(Debug)]
+#[repr(align(64))]
+pub(super) struct Line;
+
 // SAFETY: both numbers are plain, and 0 by default (invariant 12).
-unsafe impl Header for Place {}
+unsafe impl Header for Place {
+    type Align = Line;
+}
 
 /// The slots of a pool. No links lie behind them: each has its own.
 pub(super) type Slots<T> = Table<T, Place>;

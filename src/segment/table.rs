@@ -10,7 +10,7 @@ use crate::slot::{Header, Slot};
 use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Counter, Ordering};
 
 /// The origins of 2^10 full segments.
-struct Directory<T, H>([AtomicPtr<Slot<T, H>>; 1 << DIRECTORY_BITS]);
+struct Directory<T, H: Header>([AtomicPtr<Slot<T, H>>; 1 << DIRECTORY_BITS]);
 
 /// Every segment of a store.
 pub(crate) struct Table<T, H: Header = ()> {
@@ -24,7 +24,7 @@ pub(crate) struct Table<T, H: Header = ()> {
 /// What stands in the place of a segment whose memory was given back, where null says that there
 /// never was one: so nobody who comes late makes one with generations from zero there. Origins
 /// are aligned, so none is there.
-pub(super) const fn given_back<T, H>() -> *mut Slot<T, H> {
+pub(super) const fn given_back<T, H: Header>() -> *mut Slot<T, H> {
     ptr::without_provenance_mut(GIVEN_BACK)
 }
 
@@ -32,7 +32,7 @@ const GIVEN_BACK: usize = 1;
 
 /// Whether there is a segment.
 #[inline(always)]
-fn is_there<T, H>(origin: *mut Slot<T, H>) -> bool {
+fn is_there<T, H: Header>(origin: *mut Slot<T, H>) -> bool {
     // Both are below every origin: one comparison.
     origin.addr() > GIVEN_BACK
 }

@@ -21,15 +21,22 @@ use crate::word::StateWord;
 ///
 /// # Safety
 /// * All zeroes is a value, the same as the default. (Model builds construct it.)
-pub(crate) unsafe trait Header: Default {}
+pub(crate) unsafe trait Header: Default {
+    /// What the slot is aligned as: slots that different threads write all the time do not share a
+    /// line.
+    type Align;
+}
 
 // SAFETY: nothing at all is all zeroes (invariant 12).
-unsafe impl Header for () {}
+unsafe impl Header for () {
+    type Align = u64;
+}
 
 /// One slot. All zeroes is a slot that was never used.
 #[repr(C)]
 #[derive(Debug)]
-pub(crate) struct Slot<T, H = ()> {
+pub(crate) struct Slot<T, H: Header = ()> {
+    _align: [H::Align; 0],
     pub(crate) word: StateWord,
     pub(crate) header: H,
     pub(crate) payload: PayloadCell<T>,
@@ -39,6 +46,11 @@ impl<T, H: Header> Slot<T, H> {
     /// Model builds construct their slots: loom's atomics are not plain memory.
     #[cfg(all(loom, test))]
     pub(crate) fn new() -> Slot<T, H> {
-        Slot { word: StateWord::new(), header: H::default(), payload: PayloadCell::new() }
+        Slot {
+            _align: [],
+            word: StateWord::new(),
+            header: H::default(),
+            payload: PayloadCell::new(),
+        }
     }
 }
