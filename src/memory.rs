@@ -48,6 +48,7 @@ mod pages {
     use std::ffi::{c_int, c_void};
     use std::ptr::NonNull;
 
+    // SAFETY: the signature that POSIX and the system's headers give it (invariant 11).
     unsafe extern "C" {
         fn madvise(from: *mut c_void, length: usize, advice: c_int) -> c_int;
     }

@@ -11,7 +11,7 @@ use super::batch::Owned;
 use super::boxes::Boxes;
 use super::magazine::{Claimed, Event, Magazine, Tally};
 use super::treiber::TaggedStack;
-use crate::memory::{OutOfMemory, allocate, reserve_one};
+use crate::memory::{OutOfMemory, boxed, reserve_one};
 use crate::segment::Index;
 use crate::sync::{AtomicPtr, AtomicU32, Counter, Ordering, planted};
 
@@ -250,14 +250,11 @@ impl Circulation {
         })
     }
 
-    /// Allocates without aborting.
+    /// Allocates without aborting, and counts it.
     fn boxed<V>(&self, value: V) -> Result<NonNull<V>, OutOfMemory> {
-        let layout = std::alloc::Layout::new::<V>();
-        let memory = allocate(layout)?.cast::<V>();
-        // SAFETY: the allocation is exclusive and has the layout (invariant 11).
-        unsafe { memory.write(value) };
-        self.bytes.add_shared(layout.size() as u64);
-        Ok(memory)
+        let memory = boxed(value)?;
+        self.bytes.add_shared(size_of::<V>() as u64);
+        Ok(NonNull::from(Box::leak(memory)))
     }
 
     /// Frees what `boxed` made and nobody has seen.
