@@ -188,7 +188,17 @@ impl<T> Core<T> {
         if in_destructor::now() {
             return 0;
         }
-        let mut work = Reclaim { core: self, session, budget, back: 0 };
+        let mut work = Reclaim { core: self, session, budget, waits: true, back: 0 };
+        work.run();
+        work.back
+    }
+
+    /// `reclaim` for a caller that has no time: what a pin keeps just now stays Dead.
+    pub(super) fn reclaim_at_once(&self, session: &Session) -> usize {
+        if in_destructor::now() {
+            return 0;
+        }
+        let mut work = Reclaim { core: self, session, budget: usize::MAX, waits: false, back: 0 };
         work.run();
         work.back
     }
@@ -200,6 +210,8 @@ struct Reclaim<'c, T> {
     session: &'c Session,
     /// Destructors that may still run.
     budget: usize,
+    /// Whether it leaves the processor to whoever holds the epoch, for a while.
+    waits: bool,
     back: usize,
 }
 
@@ -251,6 +263,9 @@ impl<T> Reclaim<'_, T> {
     }
 
     fn patience(&self) -> u32 {
+        if !self.waits {
+            return SHORT_PATIENCE;
+        }
         let stuck = self.core.circulation.ripened() == self.core.stalled_at.get();
         SHORT_PATIENCE + self.core.patience(self.session, stuck)
     }

@@ -17,6 +17,7 @@ mod permits;
 mod pinned;
 mod reuse;
 mod scenes;
+mod settling;
 mod shrink;
 mod stash;
 mod stats;
@@ -31,6 +32,7 @@ pub use hold::Hold;
 pub use lifecycle::Reaped;
 pub use pending::Pending;
 pub use pinned::Pinned;
+pub(crate) use settling::{Sealed, Sealing};
 pub use weak::WeakStore;
 #[cfg(all(loom, test))]
 pub(crate) use {

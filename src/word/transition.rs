@@ -8,6 +8,7 @@
 //! | `revive` | Dying → Active | once a reap was requested |
 //! | `reap` | Dying → Dead at holds = 0, else it marks the request | once a reap was requested |
 //! | `seal` | Active → Dying with the reap requested | |
+//! | `seal_dying` | none: Dying with the reap requested | while there are holds, once a reap was requested |
 //! | `finish` | sealed Dying → Dead | |
 //! | `evict` | Active → sealed Dying, Dying → Dead | while there are holds, once a reap was requested |
 //! | `claim_pending` | none: the guard of a Pending entity, to stamp it before it is shown | guarded |
@@ -181,6 +182,19 @@ impl SlotWord {
         self.kill().map(|dying| dying.with(REAP_REQUESTED))
     }
 
+    /// Dying → sealed, for a caller that has work to do before the entity is Dead. Waits for nobody.
+    #[inline]
+    pub(crate) fn seal_dying(self) -> Step {
+        self.starts(REAP)?;
+        if self.reap_requested() {
+            Err(Refusal::ReapRequested)
+        } else if self.holds() > 0 && !planted("sweep ignores tickets") {
+            Err(Refusal::Held)
+        } else {
+            Ok(self.with(REAP_REQUESTED))
+        }
+    }
+
     /// Sealed Dying → Dead, by the call that sealed it.
     #[inline]
     pub(crate) const fn finish(self) -> SlotWord {
@@ -190,7 +204,7 @@ impl SlotWord {
 
     /// Whether the call that sealed it is its only writer.
     #[inline]
-    const fn sealed(self) -> bool {
+    pub(crate) const fn sealed(self) -> bool {
         matches!(self.state(), State::Dying) && self.reap_requested() && self.holds() == 0
     }
 

@@ -1,0 +1,46 @@
+//! User code that panics: the first panic is kept until everything else is in order again.
+
+use std::any::Any;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// The first panic of a hook or a tick, which reaches the caller when the scene is whole again.
+#[derive(Default)]
+pub(super) struct Panics(Option<Box<dyn Any + Send>>);
+
+impl Panics {
+    /// Runs user code; whether it returned. Nothing of the scene is borrowed by it that would be
+    /// left half changed: what it does to an actor is the user's to answer for.
+    pub(super) fn contain(&mut self, code: impl FnOnce()) -> bool {
+        match catch_unwind(AssertUnwindSafe(code)) {
+            Ok(()) => true,
+            Err(panic) => {
+                self.keep(panic);
+                false
+            }
+        }
+    }
+
+    /// Keeps a panic, unless there is an earlier one.
+    pub(super) fn keep(&mut self, panic: Box<dyn Any + Send>) {
+        if self.0.is_none() {
+            self.0 = Some(panic);
+        } else {
+            // The payload of a panic is the user's, and may panic when it is dropped.
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(panic)));
+        }
+    }
+
+    /// Lets the panic go on to the caller, if there was one.
+    pub(super) fn go_on(&mut self) {
+        if let Some(panic) = self.0.take() {
+            resume_unwind(panic);
+        }
+    }
+}
+
+impl fmt::Debug for Panics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Panics").field(&self.0.is_some()).finish()
+    }
+}

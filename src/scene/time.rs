@@ -1,0 +1,85 @@
+//! The clock of a scene, and what it tells of its last frame.
+
+use std::time::Duration;
+
+/// The clock of a scene.
+///
+/// # Examples
+///
+/// ```
+/// # use hatchery::scene::{Actor, Core, Scene, TickContext};
+/// # struct Rock;
+/// # impl Core for Rock {
+/// #     type Definition = ();
+/// #     type Position = ();
+/// #     type Public = ();
+/// #     fn construct(_: ()) -> Rock { Rock }
+/// #     fn init(_: &mut Actor<Rock>, _: &()) {}
+/// #     fn publish(_: &Actor<Rock>) {}
+/// #     fn tick(_: &mut Actor<Rock>, _: &TickContext<'_, Rock>, _: f32) {}
+/// # }
+/// let mut scene = Scene::<Rock>::builder().build()?;
+/// scene.set_time_scale(0.5); // slow motion
+/// scene.tick(0.25);
+/// assert_eq!((scene.time().frame, scene.time().elapsed), (1, 0.125));
+/// # Ok::<(), hatchery::ConfigError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SceneTime {
+    /// Frames so far, paused ones included.
+    pub frame: u64,
+    /// Seconds of the scene's own time so far: scaled, and without what was paused.
+    pub elapsed: f64,
+    /// Whether business stands still.
+    pub paused: bool,
+    /// How fast the scene's time goes beside that of the callers of `tick`.
+    pub time_scale: f32,
+}
+
+impl SceneTime {
+    pub(super) const fn new() -> SceneTime {
+        SceneTime { frame: 0, elapsed: 0.0, paused: false, time_scale: 1.0 }
+    }
+}
+
+/// What happened since the last frame began, what was called after it included.
+///
+/// # Examples
+///
+/// ```
+/// # use hatchery::scene::{Actor, Core, Scene, TickContext};
+/// # struct Rock;
+/// # impl Core for Rock {
+/// #     type Definition = ();
+/// #     type Position = ();
+/// #     type Public = ();
+/// #     fn construct(_: ()) -> Rock { Rock }
+/// #     fn init(_: &mut Actor<Rock>, _: &()) {}
+/// #     fn publish(_: &Actor<Rock>) {}
+/// #     fn tick(_: &mut Actor<Rock>, _: &TickContext<'_, Rock>, _: f32) {}
+/// # }
+/// let mut scene = Scene::<Rock>::builder().build()?;
+/// let rock = scene.create_actor((), &(), |_| ())?;
+/// scene.tick(0.1);
+/// scene.kill_actor(rock)?;
+/// assert_eq!(scene.last_frame().killed, 1);
+/// scene.tick(0.1); // sweeps
+/// assert_eq!((scene.last_frame().killed, scene.last_frame().destroyed), (0, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FrameReport {
+    /// Actors whose created hooks were done.
+    pub created: usize,
+    /// Actors that were killed.
+    pub killed: usize,
+    /// Actors whose destroyed hooks were done, by a sweep or by the shutdown.
+    pub destroyed: usize,
+    /// What was asked for in vain: creations that found no room, kills of what was not alive.
+    pub refused: usize,
+    /// How long the sweep took, with the admission of what other threads asked for; then Pre, the
+    /// actor phase, Main, Post and Presentation. Zero for what did not run.
+    pub phases: [Duration; 6],
+}
