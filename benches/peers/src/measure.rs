@@ -108,7 +108,7 @@ pub struct Plan {
 
 impl Plan {
     pub fn full() -> Plan {
-        Plan { quick: false, rounds: 7, span: Duration::from_millis(120) }
+        Plan { quick: false, rounds: 7, span: Duration::from_millis(25) }
     }
 
     pub fn quick() -> Plan {
@@ -137,19 +137,14 @@ pub type Run<'r> = Box<dyn Fn(usize) -> Timing + 'r>;
 #[derive(Debug)]
 pub struct Rounds(Vec<Vec<Timing>>);
 
-/// Runs every candidate to warm up and then once a round, in turns that begin with another one in
-/// each round.
+/// Runs every candidate once a round, in turns that begin with another one in each round. What is of
+/// a fixed size warms itself up, or is large enough to do without.
 pub fn interleaved(plan: &Plan, amount: Amount, candidates: &[Run<'_>]) -> Rounds {
-    let operations: Vec<usize> = candidates
+    let mut operations: Vec<usize> = candidates
         .iter()
         .map(|run| match amount {
             Amount::Span => fitting(plan.span, run),
-            Amount::Fixed(operations) => {
-                if !plan.quick {
-                    run(operations);
-                }
-                operations
-            }
+            Amount::Fixed(operations) => operations,
         })
         .collect();
     let round = |first: usize| {
@@ -157,6 +152,9 @@ pub fn interleaved(plan: &Plan, amount: Amount, candidates: &[Run<'_>]) -> Round
         for turn in 0..candidates.len() {
             let at = (first + turn) % candidates.len();
             times[at] = candidates[at](operations[at]);
+            if matches!(amount, Amount::Span) {
+                operations[at] = bearable(operations[at], times[at].wall, plan.span);
+            }
         }
         times
     };
@@ -174,6 +172,16 @@ fn fitting(span: Duration, run: &Run<'_>) -> usize {
         operations = ((operations as f64 * more / 1000.0) as usize).clamp(1, 1 << 17) * 1000;
     }
     operations
+}
+
+/// How many operations a candidate does in its next round. One that took many times the span, as it
+/// comes to a standstill where short runs did not tell, does fewer: the others wait for it.
+fn bearable(operations: usize, wall: Duration, span: Duration) -> usize {
+    if wall <= 16 * span {
+        return operations;
+    }
+    let part = span.as_secs_f64() / wall.as_secs_f64();
+    ((operations as f64 * part / 1000.0) as usize).max(1) * 1000
 }
 
 impl Rounds {
@@ -246,7 +254,7 @@ mod tests {
         };
         let plan = Plan { quick: false, rounds: 3, span: Duration::ZERO };
         let rounds = interleaved(&plan, Amount::Fixed(1), &[candidate('a'), candidate('b')]);
-        assert_eq!(*turns.borrow(), "ab ab ba ab".replace(' ', ""));
+        assert_eq!(*turns.borrow(), "ab ba ab".replace(' ', ""));
         assert_eq!(rounds.time(1), f64::from(u32::from('b')));
     }
 
@@ -257,6 +265,15 @@ mod tests {
             ..Timing::default()
         });
         assert_eq!(fitting(Duration::from_millis(10), &run), 1_000_000);
+    }
+
+    #[test]
+    fn only_who_takes_many_times_the_span_does_less_in_the_next_round() {
+        let span = Duration::from_millis(10);
+        assert_eq!(bearable(20_000, 16 * span, span), 20_000);
+        assert_eq!(bearable(20_000, 20 * span, span), 1000);
+        assert_eq!(bearable(200_000, 20 * span, span), 10_000);
+        assert_eq!(bearable(20_000, 1000 * span, span), 1000);
     }
 
     #[test]
