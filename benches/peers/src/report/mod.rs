@@ -55,6 +55,18 @@ impl Case {
     fn ratio(&self, name: &str, other: &str) -> Option<f64> {
         Some(self.rounds.ratio(self.at(name)?, self.at(other)?))
     }
+
+    /// A line for each candidate that had to do less after standstills.
+    fn standstills(&self) -> Vec<String> {
+        let line = |(at, name): (usize, &&'static str)| {
+            let worst = digits(self.rounds.standstill(at)?);
+            let setting = self.setting.title();
+            Some(format!(
+                "\n{name}, {setting}: {worst} ns at its worst; shorter rounds after two such."
+            ))
+        };
+        self.names.iter().enumerate().filter_map(line).collect()
+    }
 }
 
 /// Everything that was measured, and its page.
@@ -174,6 +186,7 @@ impl Report {
     /// The table of the cases since the last one: a row for each candidate, a column for each case.
     pub fn table(&mut self, work: &str, what: &str) {
         let cases = &self.cases[self.shown..];
+        let standstills: Vec<String> = cases.iter().flat_map(Case::standstills).collect();
         debug_assert!(cases.iter().all(|case| case.work == work));
         let mut columns = vec![format!("ns: {what}")];
         columns.extend(cases.iter().map(|case| case.setting.title()));
@@ -192,6 +205,9 @@ impl Report {
         self.head(&columns.iter().map(String::as_str).collect::<Vec<_>>());
         for row in rows {
             self.row(&row.iter().map(String::as_str).collect::<Vec<_>>());
+        }
+        for line in standstills {
+            self.say(&line);
         }
         self.end();
     }
