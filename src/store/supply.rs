@@ -318,8 +318,14 @@ impl<T> Core<T> {
     #[inline]
     pub(super) fn look_around(&self, session: &mut Session) {
         if session.owes() {
-            session.step_aside(|| self.crowded());
+            self.step_aside(session);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn step_aside(&self, session: &mut Session) {
+        session.step_aside(&self.circulation, || self.crowded());
     }
 
     fn crowded(&self) -> bool {
