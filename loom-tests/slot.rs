@@ -102,6 +102,15 @@ impl Lone {
         }
     }
 
+    /// Ends it as a batch does, in one step if nobody holds it; whether this call buried it.
+    pub(super) fn despawn_in_a_batch(&self) -> bool {
+        if !self.word.end_plain(GENERATION) {
+            return self.despawn();
+        }
+        self.bury();
+        true
+    }
+
     /// Ends it to make room, unless somebody holds it; whether this call buried it.
     pub(super) fn evict(&self) -> bool {
         let Ok(won) = self.word.advance(GENERATION, SlotWord::evict) else { return false };

@@ -72,6 +72,21 @@ fn two_reapers_free_two_slots_once() {
     });
 }
 
+/// Two batches of the same entities: each is ended by one of them, and all Dead slots are found.
+#[test]
+fn two_batches_end_each_entity_once() {
+    model("store_two_batches", 100, || {
+        let (graveyard, store) = (Graveyard::default(), unlimited());
+        let handles = store.spawn_batch([graveyard.tomb(1), graveyard.tomb(2)]).unwrap();
+        let (other, same) = (store.clone(), handles.clone());
+        let there = thread::spawn(move || other.despawn_batch(&same));
+        let here = store.despawn_batch(&handles);
+        assert_eq!(here + there.join().unwrap(), 2);
+        drop(store);
+        graveyard.assert_all_dropped();
+    });
+}
+
 /// One magazine with one slot left lies unclaimed: one spawner gets it, the other grows or steals.
 #[test]
 fn two_spawners_get_two_slots() {

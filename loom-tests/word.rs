@@ -131,6 +131,22 @@ fn hold_against_despawn_keeps_the_entity_or_is_refused() {
     });
 }
 
+/// A batch ends in one step what nobody holds, after everything that a hold was for.
+#[test]
+fn hold_against_a_batch_keeps_the_entity_or_is_refused() {
+    model("hold_against_a_batch", 4, || {
+        let slot = Lone::active();
+        let other = slot.clone();
+        let despawned = thread::spawn(move || other.despawn_in_a_batch());
+        let buried = slot.hold() && {
+            assert_eq!(slot.read(), 7);
+            slot.unhold()
+        };
+        assert!(buried ^ despawned.join().unwrap());
+        slot.graveyard.assert_all_dropped();
+    });
+}
+
 #[test]
 fn kill_and_hold_against_despawn_buries_once() {
     model("kill_and_hold_against_despawn", 4, || {

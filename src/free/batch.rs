@@ -150,6 +150,20 @@ impl Owned {
         })
     }
 
+    /// Adds indices, for which there is room. How many it holds then.
+    #[inline]
+    pub(crate) fn extend(&mut self, more: &[Index]) -> usize {
+        self.contents(|contents| {
+            let begin = contents.len as usize;
+            let end = begin + more.len();
+            for (place, index) in contents.indices[begin..end].iter_mut().zip(more) {
+                *place = index.0;
+            }
+            contents.len = end as u32;
+            end
+        })
+    }
+
     /// The index that `pop` would take.
     #[inline]
     pub(crate) fn peek(&self) -> Option<Index> {

@@ -150,7 +150,13 @@ impl Peak {
     /// One less is alive.
     #[inline]
     pub(crate) fn fall(&self) {
-        self.headroom.add_owned(1);
+        self.fall_by(1);
+    }
+
+    /// So many less are alive.
+    #[inline]
+    pub(crate) fn fall_by(&self, n: u64) {
+        self.headroom.add_owned(n);
     }
 }
 
@@ -276,6 +282,31 @@ impl<'m> Claimed<'m> {
                 return Put::Kept;
             }
             pockets.give.take().map_or(Put::Kept, Put::Full)
+        })
+    }
+
+    /// Gives Dead slots' indices back, as `put` does one: how many, and what became of the last.
+    pub(crate) fn put_many(
+        &self,
+        indices: &[Index],
+        limit: impl FnOnce() -> usize,
+    ) -> (usize, Put) {
+        self.pockets(|pockets| {
+            let give = match &mut pockets.give {
+                Some(give) => give,
+                none => {
+                    let Some(spare) = pockets.spare.take() else { return (0, Put::NoBox) };
+                    pockets.limit = limit();
+                    none.insert(spare)
+                }
+            };
+            // At least one: what is full has left the pocket, or the limit has fallen meanwhile.
+            let room = pockets.limit.saturating_sub(give.len()).max(1);
+            let fitting = indices.len().min(room);
+            if give.extend(&indices[..fitting]) < pockets.limit {
+                return (fitting, Put::Kept);
+            }
+            (fitting, pockets.give.take().map_or(Put::Kept, Put::Full))
         })
     }
 

@@ -32,6 +32,8 @@ pub(super) struct Entry {
     pub(super) lending: Seat,
     /// Whether this thread has handed garbage over and not looked around since.
     pub(super) owes: Cell<bool>,
+    /// How often in a row this thread has stepped aside in vain, and how many batches had ripened then.
+    pub(super) in_vain: Cell<(u32, u64)>,
 }
 
 /// The list; it clears the cache before its entries go.
@@ -141,6 +143,7 @@ impl Entry {
             last_magazine: Cell::new(None),
             lending: domain.lenders.take_seat(),
             owes: Cell::new(false),
+            in_vain: Cell::new((0, u64::MAX)),
         }
     }
 }

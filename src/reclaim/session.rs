@@ -13,7 +13,12 @@ use crate::memory::OutOfMemory;
 use crate::sync::{Arc, Counter, courtesy, planted, step_aside};
 
 /// How often a session that made garbage steps aside at most before it goes on.
-const STEPS_ASIDE: u32 = 4;
+const STEPS_ASIDE: u32 = 64;
+
+/// The same once nothing has ripened while it stepped aside so often in a row: a reader may stay for
+/// ever.
+const STEPS_IN_VAIN: u32 = 4;
+const OFTEN_IN_VAIN: u32 = 8;
 
 /// A pin. While it lives, no payload that its thread could have seen is dropped.
 #[derive(Debug)]
@@ -189,14 +194,19 @@ impl Session {
     /// Steps aside, unpinned, while it is crowded with garbage: whoever holds the epoch gets the
     /// processor. A few times at most: a courtesy, never a condition. The owner lends nothing out.
     #[cold]
-    pub(crate) fn step_aside(&mut self, crowded: impl Fn() -> bool) {
+    pub(crate) fn step_aside(&mut self, circulation: &Circulation, crowded: impl Fn() -> bool) {
         self.entry.owes.set(false);
         if self.entry.sessions.get() > 1 {
             return;
         }
         let participant = &self.entry.participant;
         let guard = self.guard.get_mut();
-        for _ in 0..STEPS_ASIDE {
+        let before = circulation.ripened();
+        let steps = match self.entry.in_vain.get() {
+            (count, ripened) if ripened == before && count >= OFTEN_IN_VAIN => STEPS_IN_VAIN,
+            _ => STEPS_ASIDE,
+        };
+        for _ in 0..steps {
             if !crowded() {
                 return;
             }
@@ -206,6 +216,12 @@ impl Session {
             step_aside();
             *guard = Some(participant.pin());
         }
+        let ripened = circulation.ripened();
+        let count = match self.entry.in_vain.get() {
+            (count, at) if at == ripened => count.saturating_add(1),
+            _ => 0,
+        };
+        self.entry.in_vain.set((count, ripened));
     }
 
     /// Leaves the processor to whoever holds the epoch, unpinned where that is allowed.

@@ -56,6 +56,37 @@ impl<T> Core<T> {
         }
     }
 
+    /// [`bury`](Self::bury) for many slots.
+    pub(super) fn bury_many(&self, session: &Session, mut indices: &[Index], event: Event) {
+        if indices.is_empty() {
+            return;
+        }
+        pause_point!("dead, not buried");
+        let Some(magazine) = self.magazine(session) else {
+            return indices.iter().for_each(|&index| self.bury(session, index, event));
+        };
+        magazine.tally.of(event).add_owned(indices.len() as u64);
+        magazine.peak.fall_by(indices.len() as u64);
+        if let Some(permits) = &self.permits {
+            permits.give_many(session.home(), indices.len() as u32);
+        }
+        while let Some(&first) = indices.first() {
+            if planted("destructor before the grace period") {
+                let _ = self.renew(session, self.table.known(first));
+            }
+            let (mut done, put) = magazine.put_many(indices, || self.full_batch());
+            match put {
+                Put::Kept => {}
+                Put::Full(batch) => self.hand_over(session, batch),
+                Put::NoBox => {
+                    self.put_slot_slow(session, magazine, first);
+                    done = 1;
+                }
+            }
+            indices = &indices[done..];
+        }
+    }
+
     /// Takes a slot back that was reserved and not used: into the magazine, or else through limbo,
     /// never on a list (Rule L).
     pub(super) fn put_back(&self, session: &Session, index: Index) {

@@ -116,10 +116,17 @@ impl<T> Core<T> {
         session: &Session,
         value: T,
     ) -> Result<Handle, SpawnError<T>> {
-        let Vacancy { slot, index, generation, magazine, .. } = match self.reserve(session) {
+        let vacancy = match self.reserve(session) {
             Ok(vacancy) => vacancy,
             Err(failure) => return Err(SpawnError { value, failure }),
         };
+        Ok(self.show(vacancy, value))
+    }
+
+    /// The way from a vacancy to an Active entity.
+    #[inline(always)]
+    pub(super) fn show(&self, vacancy: Vacancy<'_, T>, value: T) -> Handle {
+        let Vacancy { slot, index, generation, magazine, .. } = vacancy;
         if planted("publication before the payload") {
             slot.word.publish(generation.get());
         }
@@ -129,7 +136,7 @@ impl<T> Core<T> {
         self.stamp(index);
         slot.word.publish(generation.get());
         Self::count_spawn(magazine, Event::Shown);
-        Ok(self.handle(index, generation))
+        self.handle(index, generation)
     }
 
     /// Ends what a guard has to itself, before the caller takes the payload or where there is none.

@@ -80,7 +80,7 @@ impl<T> Core<T> {
 
     /// Whether the call is made inside a payload's destructor, where none may run.
     #[inline]
-    fn nested() -> bool {
+    pub(super) fn nested() -> bool {
         std::mem::needs_drop::<T>() && in_destructor::now()
     }
 
@@ -97,7 +97,7 @@ impl<T> Core<T> {
 
     /// The slot on top of the magazine.
     #[inline(always)]
-    fn take_at_hand(&self, session: &Session) -> Option<Vacancy<'_, T>> {
+    pub(super) fn take_at_hand(&self, session: &Session) -> Option<Vacancy<'_, T>> {
         let magazine = session.at_hand(&self.circulation)?;
         let index = magazine.take()?;
         pause_point!("slot taken, not renewed");
@@ -318,8 +318,14 @@ impl<T> Core<T> {
     #[inline]
     pub(super) fn look_around(&self, session: &mut Session) {
         if session.owes() {
-            session.step_aside(|| self.crowded());
+            self.step_aside(session);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn step_aside(&self, session: &mut Session) {
+        session.step_aside(&self.circulation, || self.crowded());
     }
 
     fn crowded(&self) -> bool {

@@ -105,6 +105,17 @@ impl StateWord {
         self.change(generation, ord!(AcqRel: L1), step)
     }
 
+    /// Active → Dead in one step, if nobody holds the entity and nothing else is said of it; whether
+    /// it did. A refusal has no reason: the word is to be looked at again.
+    #[inline]
+    pub(crate) fn end_plain(&self, generation: u32) -> bool {
+        let active = SlotWord::new(generation, State::Active);
+        // Acquire L1: receives what others did with the payload while they held it, before the
+        // destructor. Nothing to publish: nobody goes on with a Dead word but the slot's next owner,
+        // who gets it by the caller's magazine.
+        active.end().is_ok_and(|dead| self.exchange(active, dead, ord!(Acquire: L1)).is_ok())
+    }
+
     /// Sealed Dying → Dead, by the call that sealed it: it owes the slot its burial.
     #[inline]
     pub(crate) fn finish(&self, sealed: SlotWord) {

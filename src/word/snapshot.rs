@@ -64,6 +64,12 @@ impl SlotWord {
         (self.0 ^ wanted) & ((u32::MAX as u64) << GENERATION_SHIFT | READABLE_MASK) == 0
     }
 
+    /// Whether an entity of this generation is Active, and nothing else is said of it.
+    #[inline]
+    pub(crate) const fn plainly_active_as(self, generation: u32) -> bool {
+        self.0 == SlotWord::new(generation, State::Active).0
+    }
+
     /// Whether a lease of this generation has the object, in use or not.
     #[inline]
     pub(crate) const fn leased_as(self, generation: u32) -> bool {

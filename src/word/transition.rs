@@ -10,6 +10,7 @@
 //! | `seal` | Active → Dying with the reap requested | |
 //! | `seal_dying` | none: Dying with the reap requested | while there are holds, once a reap was requested |
 //! | `finish` | sealed Dying → Dead | |
+//! | `end` | Active → Dead, Dying passed through | while there are holds |
 //! | `evict` | Active → sealed Dying, Dying → Dead | while there are holds, once a reap was requested |
 //! | `claim_pending` | none: the guard of a Pending entity, to stamp it before it is shown | guarded |
 //! | `hold` | none: one more hold of Active or Dying | once a reap was requested |
@@ -200,6 +201,13 @@ impl SlotWord {
     pub(crate) const fn finish(self) -> SlotWord {
         debug_assert!(self.sealed(), "only what is sealed is finished");
         self.in_state(REAP.to).without(REAP_REQUESTED)
+    }
+
+    /// Active → Dead, Dying passed through, where nobody holds it and nobody is told.
+    #[inline]
+    pub(crate) fn end(self) -> Step {
+        let sealed = self.seal()?;
+        if self.holds() > 0 { Err(Refusal::Held) } else { Ok(sealed.finish()) }
     }
 
     /// Whether the call that sealed it is its only writer.

@@ -25,7 +25,7 @@ struct Operation {
     run: fn(),
 }
 
-const OPERATIONS: [Operation; 11] = [
+const OPERATIONS: [Operation; 12] = [
     Operation { name: "get, live", run: get_live },
     Operation { name: "get, stale", run: get_stale },
     Operation { name: "Store::pin, get, drop", run: pin_get },
@@ -35,6 +35,7 @@ const OPERATIONS: [Operation; 11] = [
     Operation { name: "spawn, activate, kill, reap", run: four_steps },
     Operation { name: "Store::spawn_active, Store::despawn", run: two_pins },
     Operation { name: "spawn_active, despawn, with a capacity", run: bounded },
+    Operation { name: "spawn_batch, despawn_batch", run: batches },
     Operation { name: "spawn_recycled, despawn", run: recycled },
     Operation { name: "Pool::acquire, with, release", run: pool },
 ];
@@ -245,6 +246,20 @@ fn churn(builder: StoreBuilder<Payload>) {
                 *handle = pinned.spawn_active([turn as u64; 8]).unwrap();
             }
             pinned.repin();
+        }
+        0
+    });
+}
+
+/// All of them in one batch.
+fn batches() {
+    let (store, mut handles) = warm(builder());
+    let mut pinned = store.pin();
+    counted(&mut || {
+        for turn in 0..TURNS {
+            assert_eq!(pinned.despawn_batch(&handles), LIVE);
+            pinned.repin();
+            handles = pinned.spawn_batch((0..LIVE).map(|_| [turn as u64; 8])).unwrap();
         }
         0
     });

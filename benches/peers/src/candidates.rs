@@ -5,7 +5,7 @@ use crate::stores::*;
 use crate::work::WORDS;
 use crate::work::churn::{Churn, churn};
 use crate::work::growth::{bytes_each, grow};
-use crate::work::iterate::{Iteration, iterate};
+use crate::work::iterate::{Iteration, Scans, iterate};
 use crate::work::latency::{Latency, latency};
 use crate::work::lookup::{Lookup, prepare};
 use crate::work::mix::{Mix, mix};
@@ -16,9 +16,11 @@ pub const FOUR: &str = "hatchery, four steps";
 pub const UNPINNED: &str = "hatchery, no held pin";
 pub const SLAB: &str = "sharded-slab";
 pub const MAP: &str = "concurrent-slotmap";
+pub const IDR: &str = "idr-ebr";
 pub const IDR_EACH: &str = "idr-ebr, a guard each";
 pub const PARKING_LOT: &str = "parking_lot RwLock<SlotMap>";
 pub const STD: &str = "std RwLock<SlotMap>";
+pub const DASH: &str = "dashmap";
 pub const SEED: &str = "the seed's design";
 pub const BARE: &str = "(bare Treiber array)";
 pub const EMPTY: &str = "(empty harness)";
@@ -52,7 +54,7 @@ pub struct Candidate {
     pub latency: fn(&Mix) -> Latency,
     pub grow: fn(usize, usize) -> Timing,
     pub bytes: fn(usize) -> f64,
-    pub iterate: Option<fn(&Iteration) -> Timing>,
+    pub iterate: Option<fn(Iteration) -> Scans>,
 }
 
 impl Candidate {
@@ -76,14 +78,14 @@ pub fn each<const N: usize>(visitor: &mut impl Visitor<N>) {
     visitor.visit::<Pool<N>>("sharded-slab Pool", Kind::Peer);
     visitor.visit::<Map<N>>(MAP, Kind::Peer);
     visitor.visit::<MapEach<N>>("concurrent-slotmap, a guard each", Kind::Each);
-    visitor.visit::<IdrHeld<N>>("idr-ebr", Kind::Peer);
+    visitor.visit::<IdrHeld<N>>(IDR, Kind::Peer);
     visitor.visit::<IdrEach<N>>(IDR_EACH, Kind::Each);
     visitor.visit::<ParkingLot<N>>(PARKING_LOT, Kind::Peer);
     visitor.visit::<Std<N>>(STD, Kind::Peer);
     visitor.visit::<Scc<N>>("scc HashMap", Kind::Peer);
     visitor.visit::<Papaya<N>>("papaya HashMap", Kind::Peer);
     visitor.visit::<PapayaEach<N>>("papaya HashMap, a guard each", Kind::Each);
-    visitor.visit::<Dash<N>>("dashmap", Kind::Peer);
+    visitor.visit::<Dash<N>>(DASH, Kind::Peer);
     visitor.visit::<Seed<N>>(SEED, Kind::Mark);
     visitor.visit::<Bare<N>>(BARE, Kind::Mark);
     visitor.visit::<Empty<N>>(EMPTY, Kind::Mark);

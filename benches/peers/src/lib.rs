@@ -1,9 +1,10 @@
 //! hatchery beside the crates that one would use instead of it, in one process.
 //!
 //! `cargo bench -p hatchery-peers` measures everything, prints it, and writes what it printed into
-//! `docs/performance.md` and the charts into `docs/charts`. With `-- --quick` it measures little in
-//! a minute or two and writes nothing; with the name of a workload (`-- churn`) it measures that one
-//! and writes nothing.
+//! `docs/performance.md` and `README.md`, and the charts into `docs/charts`. With `-- --repeat 3` it
+//! measures what the targets are about three times and shows the three beside each other. With
+//! `-- --quick` it measures little in a minute and writes nothing, unless `--write` is said too;
+//! with the name of a workload (`-- churn`) it measures that one and writes nothing.
 //!
 //! The candidates are behind one trait (`stores`), a file for each, used at its best; the workloads
 //! (`work`) are generic over it. Every round runs all candidates of a table one after the other, and
@@ -20,6 +21,7 @@
 //! then they never contend, and what contends worst gains most. So below each table stands how often
 //! threads waited for a core.
 
+mod arguments;
 mod candidates;
 mod count;
 mod measure;
@@ -33,8 +35,10 @@ use std::time::Instant;
 
 pub use count::Counting;
 
+use arguments::Arguments;
 use measure::Plan;
-use report::Report;
+use report::{Report, targets};
+use work::Work;
 
 /// Measures what the arguments ask for.
 pub fn main() -> ExitCode {
@@ -43,30 +47,53 @@ pub fn main() -> ExitCode {
     if work::growth::answered(&arguments) {
         return ExitCode::SUCCESS;
     }
-    let quick = arguments.iter().any(|argument| argument == "--quick" || argument == "--test");
-    let filter = arguments.iter().find(|argument| !argument.starts_with('-'));
-    let asked = |name: &str| filter.is_none_or(|filter| name.contains(filter.as_str()));
-    let chosen: Vec<_> = work::ALL.into_iter().filter(|(name, _)| asked(name)).collect();
+    let asked = match Arguments::read(&arguments) {
+        Ok(asked) => asked,
+        Err(wrong) => {
+            eprintln!("{wrong}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let is_asked = |name: &str| asked.filter.as_ref().is_none_or(|part| name.contains(part));
+    let chosen: Vec<Work> = work::ALL.into_iter().filter(|(name, _)| is_asked(name)).collect();
     if chosen.is_empty() {
         eprintln!("there is no such workload: {:?}", work::ALL.map(|(name, _)| name));
         return ExitCode::FAILURE;
     }
 
     let begun = Instant::now();
-    let mut report = Report::new(if quick { Plan::quick() } else { Plan::full() });
-    for (_, run) in chosen {
-        run(&mut report);
+    let plan = if asked.quick { Plan::quick() } else { Plan::full() };
+    let mut runs = Vec::new();
+    for _ in 1..asked.repeat {
+        let about = chosen.iter().filter(|(name, _)| targets::about(name));
+        runs.push(measured(Report::for_targets(plan), about).targets());
     }
-    report.targets();
+    // The last run is the one that is shown.
+    let mut report = measured(Report::new(plan), &chosen);
+    runs.push(report.targets());
+    report.show_targets(&runs);
+    if let Some(figures) = report.figures(&[]) {
+        println!("\n### For the README\n\n{figures}");
+    }
     println!("\nMeasured in {:.0} s.", begun.elapsed().as_secs_f64());
-    if quick || filter.is_some() {
+    if !asked.write {
         return ExitCode::SUCCESS;
     }
     match report.write() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("the page or a chart could not be written: {error}");
+            eprintln!("a page or a chart could not be written: {error}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Runs workloads, and tells what each took.
+fn measured<'w>(mut report: Report, works: impl IntoIterator<Item = &'w Work>) -> Report {
+    for (name, run) in works {
+        let begun = Instant::now();
+        run(&mut report);
+        eprintln!("{name}: {:.1} s", begun.elapsed().as_secs_f64());
+    }
+    report
 }

@@ -108,7 +108,7 @@ pub struct Plan {
 
 impl Plan {
     pub fn full() -> Plan {
-        Plan { quick: false, rounds: 7, span: Duration::from_millis(120) }
+        Plan { quick: false, rounds: 7, span: Duration::from_millis(25) }
     }
 
     pub fn quick() -> Plan {
@@ -133,34 +133,42 @@ pub enum Amount {
 /// What can be measured: given the operations of each thread.
 pub type Run<'r> = Box<dyn Fn(usize) -> Timing + 'r>;
 
-/// What the candidates took, round by round.
+/// What the candidates took.
 #[derive(Debug)]
-pub struct Rounds(Vec<Vec<Timing>>);
+pub struct Rounds {
+    /// Round by round.
+    times: Vec<Vec<Timing>>,
+    /// In how many rounds each came to a standstill.
+    standstills: Vec<usize>,
+}
 
-/// Runs every candidate to warm up and then once a round, in turns that begin with another one in
-/// each round.
+/// Runs every candidate once a round, in turns that begin with another one in each round. What is of
+/// a fixed size warms itself up, or is large enough to do without.
 pub fn interleaved(plan: &Plan, amount: Amount, candidates: &[Run<'_>]) -> Rounds {
-    let operations: Vec<usize> = candidates
+    let mut operations: Vec<usize> = candidates
         .iter()
         .map(|run| match amount {
             Amount::Span => fitting(plan.span, run),
-            Amount::Fixed(operations) => {
-                if !plan.quick {
-                    run(operations);
-                }
-                operations
-            }
+            Amount::Fixed(operations) => operations,
         })
         .collect();
+    let mut standstills = vec![0; candidates.len()];
     let round = |first: usize| {
         let mut times = vec![Timing::default(); candidates.len()];
         for turn in 0..candidates.len() {
             let at = (first + turn) % candidates.len();
             times[at] = candidates[at](operations[at]);
+            if matches!(amount, Amount::Span) && times[at].wall > STANDSTILL * plan.span {
+                standstills[at] += 1;
+                if standstills[at] == BORNE {
+                    operations[at] = bearable(operations[at], times[at].wall, plan.span);
+                }
+            }
         }
         times
     };
-    Rounds((0..plan.rounds).map(round).collect())
+    let times = (0..plan.rounds).map(round).collect();
+    Rounds { times, standstills }
 }
 
 /// How many operations a candidate does in a span: extrapolated from two shorter runs, of which the
@@ -176,26 +184,46 @@ fn fitting(span: Duration, run: &Run<'_>) -> usize {
     operations
 }
 
+/// Spans after which a candidate is said to have come to a standstill, as some do where the shorter
+/// runs did not tell.
+const STANDSTILL: u32 = 16;
+
+/// Standstills until a candidate has to do less. The first may be the machine's, which stops for all
+/// now and then.
+const BORNE: usize = 2;
+
+/// How many operations a candidate does after its standstills: the others wait for it.
+fn bearable(operations: usize, wall: Duration, span: Duration) -> usize {
+    let part = span.as_secs_f64() / wall.as_secs_f64();
+    ((operations as f64 * part / 1000.0) as usize).max(1) * 1000
+}
+
 impl Rounds {
     /// What the candidate at this place took: the median of the rounds.
     pub fn time(&self, candidate: usize) -> f64 {
-        median(self.0.iter().map(|times| times[candidate].nanoseconds))
+        median(self.times.iter().map(|times| times[candidate].nanoseconds))
     }
 
     /// How many times what `other` took `candidate` took: the median of the ratios of the rounds.
     pub fn ratio(&self, candidate: usize, other: usize) -> f64 {
         let ratio = |times: &Vec<Timing>| times[candidate].nanoseconds / times[other].nanoseconds;
-        median(self.0.iter().map(ratio))
+        median(self.times.iter().map(ratio))
     }
 
     /// The median over the rounds of a figure that is computed from the times of all candidates.
     pub fn figure(&self, of: impl Fn(&[Timing]) -> f64) -> f64 {
-        median(self.0.iter().map(|times| of(times)))
+        median(self.times.iter().map(|times| of(times)))
+    }
+
+    /// What a candidate that had to do less took in its worst round, which the median hides.
+    pub fn standstill(&self, candidate: usize) -> Option<f64> {
+        let times = || self.times.iter().map(|times| times[candidate].nanoseconds);
+        (self.standstills[candidate] >= BORNE).then(|| times().fold(0.0, f64::max))
     }
 
     /// The parts of their time that threads waited for a core, one for each measurement.
     pub fn waits(&self) -> impl Iterator<Item = f64> {
-        self.0.iter().flatten().filter_map(|timing| timing.waited)
+        self.times.iter().flatten().filter_map(|timing| timing.waited)
     }
 }
 
@@ -229,9 +257,11 @@ mod tests {
     #[test]
     fn ratio_is_taken_round_by_round() {
         let round = |times: [f64; 2]| times.map(took).to_vec();
-        let rounds = Rounds([[2.0, 1.0], [30.0, 10.0], [8.0, 2.0]].map(round).to_vec());
+        let times = [[2.0, 1.0], [30.0, 10.0], [8.0, 2.0]].map(round).to_vec();
+        let rounds = Rounds { times, standstills: vec![1, 2] };
         assert_eq!((rounds.time(0), rounds.time(1)), (8.0, 2.0));
         assert_eq!(rounds.ratio(0, 1), 3.0);
+        assert_eq!((rounds.standstill(0), rounds.standstill(1)), (None, Some(10.0)));
     }
 
     #[test]
@@ -246,7 +276,7 @@ mod tests {
         };
         let plan = Plan { quick: false, rounds: 3, span: Duration::ZERO };
         let rounds = interleaved(&plan, Amount::Fixed(1), &[candidate('a'), candidate('b')]);
-        assert_eq!(*turns.borrow(), "ab ab ba ab".replace(' ', ""));
+        assert_eq!(*turns.borrow(), "ab ba ab".replace(' ', ""));
         assert_eq!(rounds.time(1), f64::from(u32::from('b')));
     }
 
@@ -257,6 +287,22 @@ mod tests {
             ..Timing::default()
         });
         assert_eq!(fitting(Duration::from_millis(10), &run), 1_000_000);
+    }
+
+    #[test]
+    fn who_comes_to_a_standstill_twice_does_less_in_the_next_round() {
+        let plan = Plan { quick: false, rounds: 5, span: Duration::from_millis(10) };
+        let asked = RefCell::new(Vec::new());
+        let run: Run<'_> = Box::new(|operations| {
+            asked.borrow_mut().push(operations);
+            // Only a run of a million operations or more comes to a standstill.
+            let each = if operations < 1_000_000 { 10 } else { 1000 };
+            let wall = Duration::from_nanos((each * operations) as u64);
+            Timing { wall, nanoseconds: each as f64, ..Timing::default() }
+        });
+        let rounds = interleaved(&plan, Amount::Span, &[run]);
+        assert_eq!(asked.borrow()[2..], [1_000_000, 1_000_000, 10_000, 10_000, 10_000]);
+        assert_eq!((rounds.time(0), rounds.standstill(0)), (10.0, Some(1000.0)));
     }
 
     #[test]

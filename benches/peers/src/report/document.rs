@@ -1,4 +1,4 @@
-//! `docs/performance.md`: what lies between the marks is replaced, all else is kept.
+//! `docs/performance.md` and `README.md`: what lies between the marks is replaced, all else is kept.
 
 use std::error::Error;
 use std::fs;
@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::{Report, charts};
 
-const BEGIN: &str = "<!-- measured: begin -->";
-const END: &str = "<!-- measured: end -->";
+/// The marks of the page, and those of the README.
+const MEASURED: &str = "measured";
+const FIGURES: &str = "figures";
 
 /// The root of the repository.
 pub fn root() -> PathBuf {
@@ -17,27 +18,32 @@ pub fn root() -> PathBuf {
 }
 
 impl Report {
-    /// Writes the page and the charts.
+    /// Writes the page, the README and the charts.
     pub fn write(&self) -> Result<(), Box<dyn Error>> {
         let docs = root().join("docs");
         let drawn = charts::draw(self, &docs.join("charts"))?;
+        let figures = self.figures(&drawn).ok_or("the README's figures were not measured")?;
         let links: String =
             drawn.iter().map(|(file, title)| format!("![{title}](charts/{file})\n\n")).collect();
-        let page = docs.join("performance.md");
-        let text = fs::read_to_string(&page)?;
-        let text = replaced(&text, &format!("{}\n{links}", self.page))?;
-        fs::write(&page, text)?;
-        println!("Written: docs/performance.md and {} charts.", drawn.len());
+        rewrite(&docs.join("performance.md"), MEASURED, &format!("{}\n{links}", self.page))?;
+        rewrite(&root().join("README.md"), FIGURES, &figures)?;
+        println!("Written: docs/performance.md, README.md and {} charts.", drawn.len());
         Ok(())
     }
 }
 
+fn rewrite(file: &Path, marks: &str, part: &str) -> Result<(), Box<dyn Error>> {
+    let text = replaced(&fs::read_to_string(file)?, marks, part)?;
+    Ok(fs::write(file, text)?)
+}
+
 /// `text` with `part` between its marks.
-fn replaced(text: &str, part: &str) -> Result<String, String> {
-    let missing = || format!("the page has no {BEGIN} with {END} after it");
-    let (before, rest) = text.split_once(BEGIN).ok_or_else(missing)?;
-    let (_, after) = rest.split_once(END).ok_or_else(missing)?;
-    Ok(format!("{before}{BEGIN}\n\n{}\n\n{END}{after}", part.trim()))
+fn replaced(text: &str, marks: &str, part: &str) -> Result<String, String> {
+    let [begin, end] = ["begin", "end"].map(|which| format!("<!-- {marks}: {which} -->"));
+    let missing = || format!("there is no {begin} with {end} after it");
+    let (before, rest) = text.split_once(&begin).ok_or_else(missing)?;
+    let (_, after) = rest.split_once(&end).ok_or_else(missing)?;
+    Ok(format!("{before}{begin}\n\n{}\n\n{end}{after}", part.trim()))
 }
 
 #[cfg(test)]
@@ -46,16 +52,19 @@ mod tests {
 
     #[test]
     fn replaced_keeps_what_is_outside_the_marks() {
-        let text = format!("before\n{BEGIN}\nold\n{END}\nafter\n");
-        let new = replaced(&text, "new\n").unwrap();
-        assert_eq!(new, format!("before\n{BEGIN}\n\nnew\n\n{END}\nafter\n"));
-        assert_eq!(replaced(&new, "new\n").unwrap(), new);
-        assert!(replaced("no marks", "new").is_err());
+        let (begin, end) = ("<!-- it: begin -->", "<!-- it: end -->");
+        let text = format!("before\n{begin}\nold\n{end}\nafter\n");
+        let new = replaced(&text, "it", "new\n").unwrap();
+        assert_eq!(new, format!("before\n{begin}\n\nnew\n\n{end}\nafter\n"));
+        assert_eq!(replaced(&new, "it", "new\n").unwrap(), new);
+        assert!(replaced(&text, "other", "new").is_err());
     }
 
     #[test]
-    fn the_page_has_its_marks() {
-        let text = fs::read_to_string(root().join("docs/performance.md")).unwrap();
-        assert!(replaced(&text, "").is_ok());
+    fn page_and_readme_have_their_marks() {
+        for (file, marks) in [("docs/performance.md", MEASURED), ("README.md", FIGURES)] {
+            let text = fs::read_to_string(root().join(file)).unwrap();
+            assert!(replaced(&text, marks, "").is_ok(), "{file}");
+        }
     }
 }

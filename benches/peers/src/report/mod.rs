@@ -2,8 +2,10 @@
 
 mod charts;
 mod document;
+mod figures;
 mod machine;
-mod targets;
+mod repeats;
+pub mod targets;
 
 use std::fmt::Write as _;
 
@@ -53,12 +55,26 @@ impl Case {
     fn ratio(&self, name: &str, other: &str) -> Option<f64> {
         Some(self.rounds.ratio(self.at(name)?, self.at(other)?))
     }
+
+    /// A line for each candidate that had to do less after standstills.
+    fn standstills(&self) -> Vec<String> {
+        let line = |(at, name): (usize, &&'static str)| {
+            let worst = digits(self.rounds.standstill(at)?);
+            let setting = self.setting.title();
+            Some(format!(
+                "\n{name}, {setting}: {worst} ns at its worst; shorter rounds after two such."
+            ))
+        };
+        self.names.iter().enumerate().filter_map(line).collect()
+    }
 }
 
 /// Everything that was measured, and its page.
 #[derive(Debug)]
 pub struct Report {
     pub plan: Plan,
+    /// Whether nothing is asked for but what the targets are about, and no page.
+    for_targets: bool,
     cases: Vec<Case>,
     /// So many of the cases are in tables.
     shown: usize,
@@ -74,16 +90,7 @@ pub struct Report {
 
 impl Report {
     pub fn new(plan: Plan) -> Report {
-        let mut report = Report {
-            plan,
-            cases: Vec::new(),
-            shown: 0,
-            waits: Vec::new(),
-            page: String::new(),
-            latencies: Vec::new(),
-            bytes: Vec::new(),
-            scaling: Vec::new(),
-        };
+        let mut report = Report::empty(plan, false);
         report.say(&machine::describe());
         let Plan { quick, rounds, span } = plan;
         report.say(&format!(
@@ -101,11 +108,33 @@ impl Report {
         report
     }
 
-    /// Prints a line and puts it on the page.
+    /// For a run before the one that is shown: it measures for the targets and prints nothing.
+    pub fn for_targets(plan: Plan) -> Report {
+        Report::empty(plan, true)
+    }
+
+    fn empty(plan: Plan, for_targets: bool) -> Report {
+        Report {
+            plan,
+            for_targets,
+            cases: Vec::new(),
+            shown: 0,
+            waits: Vec::new(),
+            page: String::new(),
+            latencies: Vec::new(),
+            bytes: Vec::new(),
+            scaling: Vec::new(),
+        }
+    }
+
+    /// Prints a line and puts it on the page, where what looks like a tag is not one.
     pub fn say(&mut self, line: &str) {
+        if self.for_targets {
+            return;
+        }
         println!("{line}");
         // Writing to a string does not fail.
-        let _ = writeln!(self.page, "{line}");
+        let _ = writeln!(self.page, "{}", line.replace('<', "\\<"));
     }
 
     /// Begins a workload.
@@ -131,6 +160,9 @@ impl Report {
         amount: Amount,
         runs: Vec<(&'static str, Run<'_>)>,
     ) {
+        if self.for_targets && !targets::about_case(work, &setting) {
+            return;
+        }
         let (names, runs): (Vec<_>, Vec<_>) = runs.into_iter().unzip();
         let rounds = interleaved(&self.plan, amount, &runs);
         self.waits.extend(rounds.waits());
@@ -154,6 +186,7 @@ impl Report {
     /// The table of the cases since the last one: a row for each candidate, a column for each case.
     pub fn table(&mut self, work: &str, what: &str) {
         let cases = &self.cases[self.shown..];
+        let standstills: Vec<String> = cases.iter().flat_map(Case::standstills).collect();
         debug_assert!(cases.iter().all(|case| case.work == work));
         let mut columns = vec![format!("ns: {what}")];
         columns.extend(cases.iter().map(|case| case.setting.title()));
@@ -173,6 +206,9 @@ impl Report {
         for row in rows {
             self.row(&row.iter().map(String::as_str).collect::<Vec<_>>());
         }
+        for line in standstills {
+            self.say(&line);
+        }
         self.end();
     }
 
@@ -183,17 +219,29 @@ impl Report {
         if waits.is_empty() {
             return self.say("");
         }
-        let disturbed = waits.iter().filter(|waited| **waited > 0.05).count();
         self.say(&format!(
-            "\nIn {disturbed} of {} measurements threads waited for a core more than a twentieth of \
-             their time.",
+            "\nIn {} of {} measurements threads waited for a core more than a twentieth of their \
+             time.",
+            long(&waits),
             waits.len()
         ));
-        if 10 * disturbed > waits.len() {
-            self.say("Threads had to share a core: do not quote what two threads took.");
+        if disturbed(&waits) {
+            self.say(DISTURBED);
         }
         self.say("");
     }
+}
+
+const DISTURBED: &str = "Threads had to share a core: do not quote what two threads took.";
+
+/// In how many measurements threads waited for a core for long.
+fn long(waits: &[f64]) -> usize {
+    waits.iter().filter(|waited| **waited > 0.05).count()
+}
+
+/// Whether that was often.
+fn disturbed(waits: &[f64]) -> bool {
+    10 * long(waits) > waits.len()
 }
 
 /// Three digits that count.

@@ -1,6 +1,6 @@
 //! What was to be reached, beside what is.
 
-use super::{Case, Report};
+use super::{Case, Report, Setting};
 use crate::candidates::{
     BARE, Candidate, FOUR, IDR_EACH, MAP, OURS, PARKING_LOT, SEED, SLAB, STD, UNPINNED, held,
 };
@@ -8,21 +8,23 @@ use crate::work::batches::{BATCHED, SINGLE};
 
 /// One line: a ratio and its bound.
 #[derive(Debug)]
-struct Target {
-    what: String,
-    bound: Bound,
-    measured: f64,
+pub struct Target {
+    pub what: String,
+    pub bound: Bound,
+    pub measured: f64,
+    /// Who was the best, where that is what it is compared with.
+    pub best: Option<&'static str>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Bound {
+pub enum Bound {
     AtMost(f64),
     Below(f64),
     AtLeast(f64),
 }
 
 impl Bound {
-    fn met(self, measured: f64) -> bool {
+    pub fn met(self, measured: f64) -> bool {
         match self {
             Bound::AtMost(bound) => measured <= bound,
             Bound::Below(bound) => measured < bound,
@@ -30,7 +32,7 @@ impl Bound {
         }
     }
 
-    fn says(self) -> String {
+    pub fn says(self) -> String {
         match self {
             Bound::AtMost(bound) => format!("at most {bound:.2}"),
             Bound::Below(bound) => format!("below {bound:.2}"),
@@ -138,10 +140,27 @@ impl Ratio {
                 what: format!("{}, {} / {}", self.what, case.setting.title(), self.other),
                 bound: self.bound,
                 measured: case.ratio(self.ours, self.other)?,
+                best: None,
             })
         };
         self.threads.iter().filter_map(at).collect()
     }
+
+    fn is_of(&self, work: &str, setting: &Setting) -> bool {
+        let Setting { name, threads, bytes } = setting;
+        self.work == work && self.setting == name && self.threads.contains(threads) && *bytes == 64
+    }
+}
+
+/// Whether a target is about a workload.
+pub fn about(work: &str) -> bool {
+    RATIOS.iter().any(|ratio| ratio.work == work) || ["mix", "latency", "scaling"].contains(&work)
+}
+
+/// Whether a target is about a workload in this setting.
+pub fn about_case(work: &str, setting: &Setting) -> bool {
+    let mix = work == "mix" && setting.threads <= 2;
+    mix || work == "scaling" || RATIOS.iter().any(|ratio| ratio.is_of(work, setting))
 }
 
 /// The peer with the least median.
@@ -156,21 +175,21 @@ impl Report {
     fn mix_targets(&self) -> Vec<Target> {
         let two = self.case("mix", "90/5/5", 2, 64).and_then(|case| {
             let best = best_of(case)?;
+            let what = "90/5/5, 2 T / the best peer".to_owned();
             let measured = case.ratio(OURS, best)?;
-            let what = format!("90/5/5, 2 T / the best peer, {best}");
-            Some(Target { what, bound: Bound::AtMost(0.6), measured })
+            Some(Target { what, bound: Bound::AtMost(0.6), measured, best: Some(best) })
         });
         let one = |other: &'static str| {
             let measured = self.case("mix", "90/5/5", 1, 64)?.ratio(OURS, other)?;
             let what = format!("90/5/5, 1 T / {other}");
-            Some(Target { what, bound: Bound::AtMost(1.0), measured })
+            Some(Target { what, bound: Bound::AtMost(1.0), measured, best: None })
         };
         let worst = self.latencies.iter().find(|row| row.name == OURS).and_then(|ours| {
             let peers = self.latencies.iter().filter(|row| row.is_peer);
             let best = peers.min_by(|a, b| a.worst().total_cmp(&b.worst()))?;
-            let what = format!("90/5/5, 2 T, p99.9 / the best peer, {}", best.name);
+            let what = "90/5/5, 2 T, p99.9 / the best peer".to_owned();
             let measured = ours.worst() / best.worst();
-            Some(Target { what, bound: Bound::AtMost(1.0), measured })
+            Some(Target { what, bound: Bound::AtMost(1.0), measured, best: Some(best.name) })
         });
         [two, one(PARKING_LOT), one(STD), worst].into_iter().flatten().collect()
     }
@@ -178,24 +197,14 @@ impl Report {
     fn scaling_target(&self) -> Option<Target> {
         let (_, _, measured) = *self.scaling.iter().find(|row| row.0 == OURS)?;
         let what = "throughput at 2 T over 1 T / that of the empty harness".to_owned();
-        Some(Target { what, bound: Bound::AtLeast(0.95), measured })
+        Some(Target { what, bound: Bound::AtLeast(0.95), measured, best: None })
     }
 
-    /// The section of the targets, of what was measured.
-    pub fn targets(&mut self) {
+    /// The targets of what was measured, with what they came to.
+    pub fn targets(&self) -> Vec<Target> {
         let mut targets: Vec<Target> = RATIOS.iter().flat_map(|ratio| ratio.of(self)).collect();
         targets.extend(self.mix_targets());
         targets.extend(self.scaling_target());
-        if targets.is_empty() {
-            return;
-        }
-        self.say("\n### Targets\n");
-        self.head(&["ratio", "target", "measured", ""]);
-        for Target { what, bound, measured } in &targets {
-            let met = if bound.met(*measured) { "met" } else { "**missed**" };
-            self.row(&[what, &bound.says(), &format!("{measured:.3}"), met]);
-        }
-        let missed = targets.iter().filter(|target| !target.bound.met(target.measured)).count();
-        self.say(&format!("\n{} of {} met.", targets.len() - missed, targets.len()));
+        targets
     }
 }

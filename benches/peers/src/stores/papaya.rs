@@ -1,101 +1,71 @@
-//! papaya's `HashMap`: lock-free open addressing, a box for each entry, seize for reclamation. Its
-//! keys are numbers of the harness.
+//! papaya's `HashMap`: lock-free open addressing, a box for each entry, seize for reclamation.
 
 use papaya::{HashMap, LocalGuard};
 
-use super::numbers::{Hasher, Next, Numbers};
-use super::{Payload, Store};
+use super::Payload;
+use super::numbers::{Hasher, Map, Numbered};
+
+type Boxes<const N: usize> = HashMap<u64, Payload<N>, Hasher>;
 
 /// With a fast hasher, under a guard that is held and taken anew as often as hatchery's session is
 /// moved along.
-#[derive(Debug)]
-pub struct Papaya<const N: usize> {
-    map: HashMap<u64, Payload<N>, Hasher>,
-    numbers: Numbers,
-}
+pub type Papaya<const N: usize> = Numbered<Boxes<N>>;
 
-impl<const N: usize> Store<N> for Papaya<N> {
-    type Key = u64;
-    type Session<'s> = (LocalGuard<'s>, Next);
+impl<const N: usize> Map<N> for Boxes<N> {
+    type Guard<'g> = LocalGuard<'g>;
 
-    fn with_room(_room: usize) -> Self {
-        Papaya { map: HashMap::with_hasher(Hasher::default()), numbers: Numbers::default() }
-    }
-
-    fn session(&self) -> Self::Session<'_> {
-        (self.map.guard(), self.numbers.session())
-    }
-
-    /// The numbers go on.
     #[inline]
-    fn reopen<'s>(&'s self, (guard, next): Self::Session<'s>) -> Self::Session<'s> {
-        drop(guard);
-        (self.map.guard(), next)
+    fn guard(&self) -> LocalGuard<'_> {
+        HashMap::guard(self)
     }
 
     #[inline]
-    fn insert(&self, (guard, next): &mut Self::Session<'_>, value: Payload<N>) -> u64 {
-        let key = next.take();
-        self.map.insert(key, value, guard);
-        key
+    fn insert(&self, guard: &LocalGuard<'_>, key: u64, value: Payload<N>) {
+        HashMap::insert(self, key, value, guard);
     }
 
     #[inline]
-    fn remove(&self, (guard, _): &mut Self::Session<'_>, key: u64) -> bool {
-        self.map.remove(&key, guard).is_some()
+    fn remove(&self, guard: &LocalGuard<'_>, key: u64) -> bool {
+        HashMap::remove(self, &key, guard).is_some()
     }
 
     #[inline]
-    fn get(&self, (guard, _): &Self::Session<'_>, key: u64) -> Option<u64> {
-        self.map.get(&key, guard).map(|payload| payload[0])
+    fn first(&self, guard: &LocalGuard<'_>, key: u64) -> Option<u64> {
+        self.get(&key, guard).map(|payload| payload[0])
     }
 
-    fn sum(&mut self) -> u64 {
-        let guard = self.map.guard();
-        self.map.values(&guard).map(|payload| payload[0]).sum()
+    fn sum(&self) -> u64 {
+        self.values(&HashMap::guard(self)).map(|payload| payload[0]).sum()
     }
 }
 
 /// With a guard for each operation.
-#[derive(Debug)]
-pub struct PapayaEach<const N: usize>(Papaya<N>);
+pub type PapayaEach<const N: usize> = Numbered<Each<N>>;
 
-impl<const N: usize> Store<N> for PapayaEach<N> {
-    type Key = u64;
-    type Session<'s> = Next;
+#[derive(Debug, Default)]
+pub struct Each<const N: usize>(Boxes<N>);
 
-    fn with_room(room: usize) -> Self {
-        PapayaEach(Papaya::with_room(room))
-    }
+impl<const N: usize> Map<N> for Each<N> {
+    type Guard<'g> = ();
 
-    fn session(&self) -> Next {
-        self.0.numbers.session()
-    }
+    fn guard(&self) {}
 
-    /// The numbers go on.
     #[inline]
-    fn reopen(&self, session: Next) -> Next {
-        session
+    fn insert(&self, _guard: &(), key: u64, value: Payload<N>) {
+        self.0.pin().insert(key, value);
     }
 
     #[inline]
-    fn insert(&self, session: &mut Next, value: Payload<N>) -> u64 {
-        let key = session.take();
-        self.0.map.pin().insert(key, value);
-        key
+    fn remove(&self, _guard: &(), key: u64) -> bool {
+        self.0.pin().remove(&key).is_some()
     }
 
     #[inline]
-    fn remove(&self, _session: &mut Next, key: u64) -> bool {
-        self.0.map.pin().remove(&key).is_some()
+    fn first(&self, _guard: &(), key: u64) -> Option<u64> {
+        self.0.pin().get(&key).map(|payload| payload[0])
     }
 
-    #[inline]
-    fn get(&self, _session: &Next, key: u64) -> Option<u64> {
-        self.0.map.pin().get(&key).map(|payload| payload[0])
-    }
-
-    fn sum(&mut self) -> u64 {
-        self.0.sum()
+    fn sum(&self) -> u64 {
+        Map::sum(&self.0)
     }
 }

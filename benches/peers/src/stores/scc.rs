@@ -1,56 +1,36 @@
-//! scc's `HashMap`: locked buckets, a table that grows by and by. Its keys are numbers of the
-//! harness.
+//! scc's `HashMap`: locked buckets, a table that grows by and by.
 
 use scc::HashMap;
 
-use super::numbers::{Hasher, Next, Numbers};
-use super::{Payload, Store};
+use super::Payload;
+use super::numbers::{Hasher, Map, Numbered};
 
 /// With a fast hasher, by the synchronous calls, and reading in place by `read_sync`.
-#[derive(Debug)]
-pub struct Scc<const N: usize> {
-    map: HashMap<u64, Payload<N>, Hasher>,
-    numbers: Numbers,
-}
+pub type Scc<const N: usize> = Numbered<HashMap<u64, Payload<N>, Hasher>>;
 
-impl<const N: usize> Store<N> for Scc<N> {
-    type Key = u64;
-    type Session<'s> = Next;
+impl<const N: usize> Map<N> for HashMap<u64, Payload<N>, Hasher> {
+    type Guard<'g> = ();
 
-    fn with_room(_room: usize) -> Self {
-        Scc { map: HashMap::with_hasher(Hasher::default()), numbers: Numbers::default() }
-    }
+    fn guard(&self) {}
 
-    fn session(&self) -> Next {
-        self.numbers.session()
-    }
-
-    /// The numbers go on.
     #[inline]
-    fn reopen(&self, session: Next) -> Next {
-        session
+    fn insert(&self, _guard: &(), key: u64, value: Payload<N>) {
+        assert!(self.insert_sync(key, value).is_ok());
     }
 
     #[inline]
-    fn insert(&self, session: &mut Next, value: Payload<N>) -> u64 {
-        let key = session.take();
-        assert!(self.map.insert_sync(key, value).is_ok());
-        key
+    fn remove(&self, _guard: &(), key: u64) -> bool {
+        self.remove_sync(&key).is_some()
     }
 
     #[inline]
-    fn remove(&self, _session: &mut Next, key: u64) -> bool {
-        self.map.remove_sync(&key).is_some()
+    fn first(&self, _guard: &(), key: u64) -> Option<u64> {
+        self.read_sync(&key, |_, payload| payload[0])
     }
 
-    #[inline]
-    fn get(&self, _session: &Next, key: u64) -> Option<u64> {
-        self.map.read_sync(&key, |_, payload| payload[0])
-    }
-
-    fn sum(&mut self) -> u64 {
+    fn sum(&self) -> u64 {
         let mut sum = 0;
-        self.map.iter_sync(|_, payload| {
+        self.iter_sync(|_, payload| {
             sum += payload[0];
             true
         });

@@ -41,7 +41,7 @@ pub fn run(report: &mut Report) {
          its core inside a session holds the epoch, and what the others end meanwhile waits: slots \
          are what the store has made in the end.",
     );
-    let lives = report.plan.size(32_000_000, 3_200_000);
+    let lives = report.plan.size(16_000_000, 3_200_000);
     let counts = [2, 8, 32, 64];
     let mut found: [Vec<(f64, f64)>; 4] = Default::default();
     for round in 0..report.plan.rounds {

@@ -25,8 +25,11 @@ impl Iteration {
     }
 }
 
+/// Scans of a store that is filled once.
+pub type Scans = Box<dyn Fn() -> Timing>;
+
 /// Time for each that is alive.
-pub fn iterate<S: Store<N>, const N: usize>(job: &Iteration) -> Timing {
+pub fn iterate<S: Store<N>, const N: usize>(job: Iteration) -> Scans {
     let store = S::with_room(job.slots);
     let mut session = store.session();
     let mut keys = Vec::with_capacity(job.slots);
@@ -43,13 +46,15 @@ pub fn iterate<S: Store<N>, const N: usize>(job: &Iteration) -> Timing {
     }
     drop(session);
     let store = Mutex::new(store);
-    timed(1, SCANS * job.live(), |_, start| {
-        let mut store = store.lock().unwrap();
-        assert_eq!(store.sum(), job.live() as u64);
-        start.wait();
-        for _ in 0..SCANS {
-            black_box(store.sum());
-        }
+    Box::new(move || {
+        timed(1, SCANS * job.live(), |_, start| {
+            let mut store = store.lock().unwrap();
+            assert_eq!(store.sum(), job.live() as u64);
+            start.wait();
+            for _ in 0..SCANS {
+                black_box(store.sum());
+            }
+        })
     })
 }
 
@@ -66,8 +71,8 @@ pub fn run(report: &mut Report) {
         let runs = held()
             .iter()
             .filter_map(|candidate| {
-                let iterate = candidate.iterate?;
-                let run: Run<'_> = Box::new(move |_| iterate(&job));
+                let scans = candidate.iterate?(job);
+                let run: Run<'_> = Box::new(move |_| scans());
                 Some((candidate.name, run))
             })
             .collect();

@@ -91,7 +91,7 @@ pub fn run(report: &mut Report) {
     );
     let candidates = held();
     let job =
-        Mix { live: live(report), threads: 2, operations: report.plan.size(1_000_000, 100_000) };
+        Mix { live: live(report), threads: 2, operations: report.plan.size(200_000, 100_000) };
     let mut rounds: Vec<Vec<Percentiles>> = vec![Vec::new(); candidates.len()];
     for round in 0..report.plan.rounds {
         for turn in 0..candidates.len() {
