@@ -9,7 +9,8 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// Each fault that `planted` knows, and the model that catches it.
-const FAULTS: [(&str, &str); 32] = [
+const FAULTS: [(&str, &str); 33] = [
+    ("sweep ignores tickets", "scene::ticket_against_a_sweep_keeps_the_actor_or_is_refused"),
     ("untagged head", "free::box_given_back_at_once_has_one_owner"),
     ("push without a grace period", "reclaim::reader_against_kill_reap_and_respawn_reads_its_own"),
     (

@@ -51,6 +51,7 @@ pub mod pool;
 mod reason;
 mod reclaim;
 mod recycle;
+pub mod scene;
 mod segment;
 mod seniority;
 mod slot;

@@ -67,6 +67,28 @@ pub enum ConfigError {
         /// The largest number.
         max: usize,
     },
+    /// A scene does not take the policy: its actors are destroyed by a sweep, and not by a newcomer.
+    ScenePolicy {
+        /// The policy that was asked for.
+        value: Exhaustion,
+    },
+    /// The number of threads of a scene is 0 or too large.
+    Threads {
+        /// The number that was asked for.
+        value: usize,
+        /// The largest number.
+        max: usize,
+    },
+    /// The system refused the threads of a scene.
+    NoThreads {
+        /// The number that was asked for.
+        value: usize,
+    },
+    /// A scene has one service of a type, and was given two.
+    ServiceTwice {
+        /// The name of the type.
+        service: &'static str,
+    },
     /// No scene id was asked for, and every one of the 65 536 is live or spent.
     NoScene,
 }
@@ -106,6 +128,18 @@ impl fmt::Display for ConfigError {
             }
             ConfigError::Shards { value, max } => {
                 write!(f, "shards is {value}, allowed are 1 to {max}")
+            }
+            ConfigError::ScenePolicy { value } => {
+                write!(f, "policy is {value}, allowed in a scene are reject and growToCap")
+            }
+            ConfigError::Threads { value, max } => {
+                write!(f, "threads is {value}, allowed are 1 to {max}")
+            }
+            ConfigError::NoThreads { value } => {
+                write!(f, "threads is {value}, which the system refused: allowed are fewer")
+            }
+            ConfigError::ServiceTwice { service } => {
+                write!(f, "service is a second {service}, allowed is one of a type")
             }
             ConfigError::NoScene => f.write_str(
                 "scene is not given and all 65536 ids are live or spent: allowed is one that is \
@@ -180,6 +214,26 @@ mod tests {
         assert_message(
             &ConfigError::Shards { value: 0, max: 1024 },
             "shards is 0, allowed are 1 to 1024",
+        );
+    }
+
+    #[test]
+    fn config_scene_messages_name_the_value_and_what_is_allowed() {
+        assert_message(
+            &ConfigError::ScenePolicy { value: Exhaustion::OverwriteOldest },
+            "policy is overwriteOldest, allowed in a scene are reject and growToCap",
+        );
+        assert_message(
+            &ConfigError::Threads { value: 0, max: 1024 },
+            "threads is 0, allowed are 1 to 1024",
+        );
+        assert_message(
+            &ConfigError::NoThreads { value: 1000 },
+            "threads is 1000, which the system refused: allowed are fewer",
+        );
+        assert_message(
+            &ConfigError::ServiceTwice { service: "game::Config" },
+            "service is a second game::Config, allowed is one of a type",
         );
     }
 

@@ -31,6 +31,18 @@ impl Panics {
         }
     }
 
+    /// Whether there was one.
+    pub(super) fn any(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Takes over the panic of a part of the work.
+    pub(super) fn take_over(&mut self, part: &mut Panics) {
+        if let Some(panic) = part.0.take() {
+            self.keep(panic);
+        }
+    }
+
     /// Lets the panic go on to the caller, if there was one.
     pub(super) fn go_on(&mut self) {
         if let Some(panic) = self.0.take() {

@@ -1,0 +1,176 @@
+//! A scene and its remotes: the inbox, and creation, killing and tickets against the sweep and the
+//! shutdown.
+
+use loom::cell::UnsafeCell;
+use loom::thread;
+
+use super::model;
+use crate::scene::testing::{Inbox, Link};
+use crate::scene::{Actor, Core, CreateError, Scene, TickContext};
+use crate::state::State;
+use crate::sync::Arc;
+
+/// A cell that only the ordering under test makes safe to read.
+struct Watched(UnsafeCell<u32>);
+
+// SAFETY: loom watches the cell, whatever thread touches it.
+unsafe impl Send for Watched {}
+// SAFETY: as above.
+unsafe impl Sync for Watched {}
+
+impl Watched {
+    fn new() -> Watched {
+        Watched(UnsafeCell::new(0))
+    }
+
+    fn write(&self, value: u32) {
+        // SAFETY: a race is a report of the model.
+        self.0.with_mut(|cell| unsafe { *cell = value });
+    }
+
+    fn read(&self) -> u32 {
+        // SAFETY: as above.
+        self.0.with(|cell| unsafe { *cell })
+    }
+}
+
+#[test]
+fn request_pushed_against_take_and_close_comes_out_once() {
+    model("request_pushed_against_take_and_close_comes_out_once", 10, || {
+        let inbox = Arc::new(Inbox::new());
+        let sender = thread::spawn({
+            let inbox = Arc::clone(&inbox);
+            move || {
+                let request = Watched::new();
+                request.write(7);
+                inbox.push(request).is_ok()
+            }
+        });
+        let taken = inbox.take().map(|request| request.read()).sum::<u32>();
+        let last = inbox.close().map(|request| request.read()).sum::<u32>();
+        let accepted = sender.join().unwrap();
+        assert_eq!(taken + last, if accepted { 7 } else { 0 });
+    });
+}
+
+#[test]
+fn requests_of_two_come_out_once_each() {
+    model("requests_of_two_come_out_once_each", 20, || {
+        let inbox = Arc::new(Inbox::new());
+        let sender = thread::spawn({
+            let inbox = Arc::clone(&inbox);
+            move || inbox.push(1).is_ok()
+        });
+        assert!(inbox.push(2).is_ok());
+        let mut taken: Vec<u32> = inbox.take().collect();
+        assert!(sender.join().unwrap());
+        taken.extend(inbox.close());
+        taken.sort_unstable();
+        assert_eq!(taken, [1, 2]);
+    });
+}
+
+#[test]
+fn shutdown_asked_for_by_another_thread_shows_what_it_did() {
+    model("shutdown_asked_for_by_another_thread_shows_what_it_did", 2, || {
+        let shared = Arc::new((Link::<Unit>::new(), Watched::new()));
+        let asker = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || {
+                shared.1.write(7);
+                shared.0.ask_for_shutdown();
+            }
+        });
+        if shared.0.shutdown_asked() {
+            assert_eq!(shared.1.read(), 7);
+        }
+        asker.join().unwrap();
+    });
+}
+
+struct Unit;
+
+impl Core for Unit {
+    type Definition = ();
+    type Position = u32;
+    type Public = ();
+
+    fn construct(_: u32) -> Unit {
+        Unit
+    }
+    fn init(_: &mut Actor<Unit>, (): &()) {}
+    fn publish(_: &Actor<Unit>) {}
+    fn tick(_: &mut Actor<Unit>, _: &TickContext<'_, Unit>, _: f32) {}
+}
+
+fn scene() -> Scene<Unit> {
+    Scene::builder().build().unwrap()
+}
+
+#[test]
+fn remote_creation_against_a_frame_is_admitted_in_it_or_the_next() {
+    model("remote_creation_against_a_frame_is_admitted_in_it_or_the_next", 10, || {
+        let mut scene = scene();
+        let remote = scene.remote();
+        let spawner = thread::spawn(move || {
+            remote.create_actor(7, std::sync::Arc::new(()), |actor| actor.position += 1).unwrap()
+        });
+        scene.tick(0.0);
+        let unit = spawner.join().unwrap();
+        scene.tick(0.0);
+        assert_eq!(scene.actor(unit).unwrap().position, 8);
+        assert_eq!(scene.state(unit), Ok(State::Active));
+    });
+}
+
+#[test]
+fn remote_creation_against_shutdown_leaves_nothing_pending() {
+    model("remote_creation_against_shutdown_leaves_nothing_pending", 10, || {
+        let mut scene = scene();
+        let remote = scene.remote();
+        let spawner =
+            thread::spawn(move || remote.create_actor(7, std::sync::Arc::new(()), |_| ()));
+        scene.shutdown();
+        let created = spawner.join().unwrap();
+        if let Err(refused) = created {
+            assert!(matches!(refused, CreateError::Shutdown { .. }));
+        }
+        assert_eq!(scene.store_stats().live, 0);
+    });
+}
+
+#[test]
+fn ticket_against_a_sweep_keeps_the_actor_or_is_refused() {
+    model("ticket_against_a_sweep_keeps_the_actor_or_is_refused", 10, || {
+        let mut scene = scene();
+        let unit = scene.create_actor(7, &(), |_| ()).unwrap();
+        scene.kill_actor(unit).unwrap();
+        let remote = scene.remote();
+        let settler = thread::spawn(move || remote.settle(unit).ok());
+        scene.tick(0.0);
+        match settler.join().unwrap() {
+            Some(ticket) => {
+                assert_eq!(scene.state(unit), Ok(State::Dying));
+                assert_eq!(scene.actor(unit).unwrap().position, 7);
+                drop(ticket);
+                scene.tick(0.0);
+                assert!(scene.state(unit).is_err());
+            }
+            None => assert!(scene.state(unit).is_err()),
+        }
+        assert_eq!(scene.store_stats().live, 0);
+    });
+}
+
+#[test]
+fn remote_kill_against_shutdown_ends_the_actor_once() {
+    model("remote_kill_against_shutdown_ends_the_actor_once", 10, || {
+        let mut scene = scene();
+        let unit = scene.create_actor(7, &(), |_| ()).unwrap();
+        let remote = scene.remote();
+        let killer = thread::spawn(move || remote.kill_actor(unit));
+        scene.shutdown();
+        killer.join().unwrap();
+        assert_eq!((scene.store_stats().live, scene.last_frame().destroyed), (0, 1));
+    });
+}

@@ -1,0 +1,202 @@
+//! Actors: passive data, of which nothing runs unless the frame calls it.
+
+use std::fmt;
+
+use super::commands::Commands;
+use super::component::{Component, TickComponent};
+use super::components::Components;
+use super::context::TickContext;
+use super::tags::TagSet;
+use super::teardown::Teardown;
+use crate::handle::Handle;
+
+/// The core components of an actor: plain fields, reached without a look-up.
+///
+/// An actor is made in strict order: [`construct`](Core::construct), [`init`](Core::init), the
+/// `configure` of whoever creates it, the created hooks, and then the first tick. Each may read what
+/// was ready before it, and no more.
+///
+/// # Examples
+///
+/// ```
+/// use hatchery::scene::{Actor, Core, Scene, TickContext};
+///
+/// struct Orc { health: i32 }
+/// struct OrcDefinition { health: i32 }
+///
+/// impl Core for Orc {
+///     type Definition = OrcDefinition;
+///     type Position = [f32; 2];
+///     type Public = i32; // others see the health
+///
+///     fn construct(_: [f32; 2]) -> Orc {
+///         Orc { health: 0 }
+///     }
+///     fn init(actor: &mut Actor<Orc>, definition: &OrcDefinition) {
+///         actor.core.health = definition.health;
+///     }
+///     fn publish(actor: &Actor<Orc>) -> i32 {
+///         actor.core.health
+///     }
+///     fn tick(actor: &mut Actor<Orc>, _: &TickContext<'_, Orc>, dt: f32) {
+///         actor.position[0] += dt;
+///     }
+/// }
+///
+/// let mut scene = Scene::<Orc>::builder().build()?;
+/// let orc = scene.create_actor([0.0, 0.0], &OrcDefinition { health: 30 }, |_| ())?;
+/// scene.tick(0.5);
+/// assert_eq!(scene.actor(orc)?.position, [0.5, 0.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Core: Sized + Send + 'static {
+    /// What an actor is made from.
+    type Definition: ?Sized + Send + Sync + 'static;
+    /// Where an actor is.
+    type Position: Copy + Send + Sync + 'static;
+    /// What other actors may see of an actor during the actor phase.
+    type Public: Send + Sync + 'static;
+
+    /// First: sets fields, and calls nothing.
+    fn construct(position: Self::Position) -> Self;
+
+    /// Second: what follows from the definition.
+    fn init(actor: &mut Actor<Self>, definition: &Self::Definition);
+
+    /// What others may see, taken as the actor phase begins, for every actor that is Active then.
+    fn publish(actor: &Actor<Self>) -> Self::Public;
+
+    /// One step of `dt` scaled seconds in the actor phase, before those of the components. Actors
+    /// tick in parallel, each exclusively its own.
+    fn tick(actor: &mut Actor<Self>, cx: &TickContext<'_, Self>, dt: f32);
+
+    /// The first created hook: services and other actors may be read from here on.
+    fn on_created(actor: &mut Actor<Self>, cx: &mut Commands<'_, Self>) {
+        let _ = (actor, cx);
+    }
+
+    /// The first pending-destroy hook: the actor was killed, and its old state is whole. Not called
+    /// when the scene is shut down, so whoever is called may settle: loot, scores.
+    fn on_pending_destroy(actor: &Actor<Self>, cx: &mut Commands<'_, Self>) {
+        let _ = (actor, cx);
+    }
+
+    /// After every destroyed hook: releases what the core has acquired.
+    fn cleanup(actor: &mut Actor<Self>, end: &Teardown<'_>) {
+        let _ = (actor, end);
+    }
+}
+
+/// One entity of a scene: data, and nothing that runs by itself.
+///
+/// # Examples
+///
+/// See [`Core`].
+pub struct Actor<C: Core> {
+    handle: Handle,
+    /// Where it is.
+    pub position: C::Position,
+    /// What is so about it, apart from its existence.
+    pub tags: TagSet,
+    /// The core components.
+    pub core: C,
+    pub(super) components: Components<C>,
+    /// Whether components may be added: only while it is configured.
+    configuring: bool,
+}
+
+// SAFETY: everything that an actor owns is Send: the core, the position, and the components, whose
+// trait asks for it (invariant 17).
+unsafe impl<C: Core> Send for Actor<C> {}
+
+impl<C: Core> Actor<C> {
+    /// Construct, init, configure.
+    pub(super) fn make(
+        handle: Handle,
+        position: C::Position,
+        definition: &C::Definition,
+        configure: impl FnOnce(&mut Actor<C>),
+    ) -> Actor<C> {
+        let mut actor = Actor {
+            handle,
+            position,
+            tags: TagSet::default(),
+            core: C::construct(position),
+            components: Components::new(),
+            configuring: false,
+        };
+        C::init(&mut actor, definition);
+        actor.configuring = true;
+        configure(&mut actor);
+        actor.configuring = false;
+        actor
+    }
+
+    /// The handle that it was made under.
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        self.handle
+    }
+
+    /// Adds a component, or replaces the one of its type, which is dropped.
+    ///
+    /// # Panics
+    /// Outside `configure`: hooks and systems rely on the components that there are.
+    #[track_caller]
+    pub fn add_component<T: Component<C>>(&mut self, component: T) {
+        self.assert_configuring::<T>();
+        self.components.add(component);
+    }
+
+    /// As [`add_component`](Actor::add_component), and the component is ticked, in the order of
+    /// adding.
+    ///
+    /// # Panics
+    /// Outside `configure`.
+    #[track_caller]
+    pub fn add_tick_component<T: TickComponent<C>>(&mut self, component: T) {
+        self.assert_configuring::<T>();
+        self.components.add_ticking(component);
+    }
+
+    #[track_caller]
+    fn assert_configuring<T>(&self) {
+        let name = std::any::type_name::<T>();
+        assert!(
+            self.configuring,
+            "{name} is added to {} outside configure, which is the only place for it",
+            self.handle,
+        );
+    }
+
+    /// The component of a type; a component does not find itself inside its own hook.
+    ///
+    /// # Complexity
+    /// Linear in the number of components.
+    #[must_use]
+    pub fn component<T: Component<C>>(&self) -> Option<&T> {
+        self.components.get()
+    }
+
+    /// As [`component`](Actor::component), to change it.
+    #[must_use]
+    pub fn component_mut<T: Component<C>>(&mut self) -> Option<&mut T> {
+        self.components.get_mut()
+    }
+
+    /// Whether there is a component of a type.
+    #[must_use]
+    pub fn has_component<T: Component<C>>(&self) -> bool {
+        self.component::<T>().is_some()
+    }
+}
+
+impl<C: Core> fmt::Debug for Actor<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Actor")
+            .field("handle", &self.handle)
+            .field("tags", &self.tags)
+            .field("components", &self.components)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,147 @@
+//! Where an actor lives: in a slot of the store, and nobody looks inside but the scene.
+
+use std::fmt;
+use std::ptr::NonNull;
+
+use super::actor::{Actor, Core};
+use crate::error::SpawnFailure;
+use crate::handle::Handle;
+use crate::store::Store;
+use crate::sync::UnsafeCell;
+
+/// The payload of the scene's store. Empty once its actor has been destroyed.
+pub(super) struct ActorCell<C: Core>(UnsafeCell<Inside<C>>);
+
+struct Inside<C: Core> {
+    /// The creation number; 0 until the scene has taken note of it.
+    birth: u64,
+    actor: Option<Actor<C>>,
+}
+
+// SAFETY: a cell is reached by one thread at a time: who makes it, then the thread that has the
+// scene, and in the actor phase the worker that it is dealt to. The store, tickets and pins never
+// look inside (invariant 16). What is in it is Send.
+unsafe impl<C: Core> Sync for ActorCell<C> {}
+
+/// A cell that the scene has taken in.
+pub(super) struct CellRef<C: Core>(NonNull<ActorCell<C>>);
+
+// SAFETY: it gives nothing by itself; who looks inside vouches for being alone (invariant 16).
+unsafe impl<C: Core> Send for CellRef<C> {}
+// SAFETY: as above (invariant 16).
+unsafe impl<C: Core> Sync for CellRef<C> {}
+
+impl<C: Core> Clone for CellRef<C> {
+    fn clone(&self) -> CellRef<C> {
+        *self
+    }
+}
+
+impl<C: Core> Copy for CellRef<C> {}
+
+impl<C: Core> PartialEq for CellRef<C> {
+    fn eq(&self, other: &CellRef<C>) -> bool {
+        self.0 == other.0
+    }
+}
+
+/// An actor that is made, and Pending until its created hooks are done.
+pub(super) struct Newborn<C: Core> {
+    pub(super) handle: Handle,
+    pub(super) cell: CellRef<C>,
+}
+
+impl<C: Core> Newborn<C> {
+    /// Reserves a slot, and makes an actor there. The user's code runs here; if it panics, the
+    /// reservation is gone.
+    pub(super) fn make(
+        store: &Store<ActorCell<C>>,
+        position: C::Position,
+        definition: &C::Definition,
+        configure: impl FnOnce(&mut Actor<C>),
+    ) -> Result<Newborn<C>, SpawnFailure> {
+        let pending = store.spawn_with(|handle| {
+            let actor = Some(Actor::make(handle, position, definition, configure));
+            ActorCell(UnsafeCell::new(Inside { birth: 0, actor }))
+        })?;
+        let cell = CellRef(NonNull::from(&*pending));
+        Ok(Newborn { handle: pending.detach(), cell })
+    }
+}
+
+impl<C: Core> CellRef<C> {
+    pub(super) fn of(cell: &ActorCell<C>) -> CellRef<C> {
+        CellRef(NonNull::from(cell))
+    }
+
+    /// # Safety
+    /// * The slot of the cell is not Dead as long as the borrow lasts, and its store is there.
+    unsafe fn cell<'a>(self) -> &'a ActorCell<C> {
+        // SAFETY: the caller's duty (invariant 16).
+        unsafe { self.0.as_ref() }
+    }
+
+    /// The actor, unless it has been destroyed.
+    ///
+    /// # Safety
+    /// * The slot of the cell is not Dead as long as the borrow lasts, and its store is there.
+    /// * The caller's thread has the scene, or was dealt the cell, and nobody writes the actor.
+    #[inline]
+    pub(super) unsafe fn get<'a>(self) -> Option<&'a Actor<C>> {
+        // SAFETY: the caller's duty (invariant 16).
+        let cell = unsafe { self.cell() };
+        // SAFETY: as above (invariant 16).
+        cell.0.with(|inside| unsafe { (*inside).actor.as_ref() })
+    }
+
+    /// As [`get`](CellRef::get), to write it.
+    ///
+    /// # Safety
+    /// * As for [`get`](CellRef::get), and nobody else reads the actor.
+    #[inline]
+    pub(super) unsafe fn get_mut<'a>(self) -> Option<&'a mut Actor<C>> {
+        // SAFETY: the caller's duty (invariant 16).
+        let cell = unsafe { self.cell() };
+        // SAFETY: as above (invariant 16).
+        cell.0.with_mut(|inside| unsafe { (*inside).actor.as_mut() })
+    }
+
+    /// Takes the actor out: the cell is empty from here on.
+    ///
+    /// # Safety
+    /// * As for [`get_mut`](CellRef::get_mut).
+    pub(super) unsafe fn take(self) -> Option<Actor<C>> {
+        // SAFETY: the caller's duty (invariant 16).
+        let cell = unsafe { self.cell() };
+        // SAFETY: as above (invariant 16).
+        cell.0.with_mut(|inside| unsafe { (*inside).actor.take() })
+    }
+
+    /// The creation number.
+    ///
+    /// # Safety
+    /// * As for [`get`](CellRef::get).
+    pub(super) unsafe fn birth(self) -> u64 {
+        // SAFETY: the caller's duty (invariant 16).
+        let cell = unsafe { self.cell() };
+        // SAFETY: as above (invariant 16).
+        cell.0.with(|inside| unsafe { (*inside).birth })
+    }
+
+    /// Takes note of the creation number.
+    ///
+    /// # Safety
+    /// * As for [`get_mut`](CellRef::get_mut).
+    pub(super) unsafe fn set_birth(self, birth: u64) {
+        // SAFETY: the caller's duty (invariant 16).
+        let cell = unsafe { self.cell() };
+        // SAFETY: as above (invariant 16).
+        cell.0.with_mut(|inside| unsafe { (*inside).birth = birth });
+    }
+}
+
+impl<C: Core> fmt::Debug for CellRef<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("CellRef").field(&self.0).finish()
+    }
+}

@@ -1,0 +1,329 @@
+//! The extension components of one actor: side by side in one block of memory, in the order of
+//! adding.
+//!
+//! ```text
+//! Header | table, component | table, component | ..
+//! ```
+//!
+//! So a tick over all of them is a walk over neighbouring lines. Each begins with a pointer to the
+//! table of its type. A component that is being called is out of its place: the header says which.
+
+use std::alloc::{Layout, dealloc, handle_alloc_error};
+use std::any::TypeId;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use super::actor::Core;
+use super::component::{self, Component, Kind, TickComponent};
+use crate::memory::allocate;
+use crate::sync::Number;
+
+/// What a block of components begins with.
+#[repr(C)]
+struct Header {
+    /// Never given out twice: user code may exchange actors, and with them their components, while
+    /// one is out.
+    id: u64,
+    capacity: u32,
+    /// Where the last component ends.
+    used: u32,
+    /// Where the one begins that is out, or [`NOBODY`].
+    out: u32,
+    align: u32,
+}
+
+const NOBODY: u32 = u32::MAX;
+const FIRST: u32 = size_of::<Header>() as u32;
+/// Every entry begins with a pointer.
+const ENTRY_ALIGN: u32 = 8;
+/// The smallest block.
+const SMALLEST: u32 = 128;
+
+static IDS: Number = Number::starting_at(1);
+
+/// The components of one actor.
+pub(super) struct Components<C: Core> {
+    /// Nothing before the first.
+    block: Option<NonNull<Header>>,
+    _tables: PhantomData<fn(C)>,
+}
+
+/// Where a component lies, in the block of a number.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    block: u64,
+    entry: u32,
+    data: u32,
+}
+
+/// A walk over the components of one actor, which ends when they are exchanged for another's.
+pub(super) struct Walk {
+    block: u64,
+    next: u32,
+}
+
+const fn align_up(offset: u32, align: u32) -> u32 {
+    (offset + align - 1) & !(align - 1)
+}
+
+impl<C: Core> Components<C> {
+    pub(super) const fn new() -> Components<C> {
+        Components { block: None, _tables: PhantomData }
+    }
+
+    #[inline]
+    fn header(&self) -> Option<&Header> {
+        // SAFETY: the block is this value's own, and begins with a header (invariant 17).
+        self.block.map(|block| unsafe { block.as_ref() })
+    }
+
+    fn header_mut(&mut self) -> Option<&mut Header> {
+        // SAFETY: as above (invariant 17).
+        self.block.map(|mut block| unsafe { block.as_mut() })
+    }
+
+    /// The address of an offset within the block.
+    ///
+    /// # Safety
+    /// * There is a block, and it is at least so long.
+    #[inline]
+    unsafe fn at(&self, offset: u32) -> NonNull<u8> {
+        let block = self.block.map_or(NonNull::dangling(), NonNull::cast::<u8>);
+        // SAFETY: the caller's duty (invariant 17).
+        unsafe { block.add(offset as usize) }
+    }
+
+    /// The table of the entry at an offset, and where its component lies.
+    ///
+    /// # Safety
+    /// * An entry begins there.
+    #[inline]
+    unsafe fn entry(&self, entry: u32) -> (&'static Kind<C>, u32) {
+        // SAFETY: an entry is within the block (invariant 17).
+        let table = unsafe { self.at(entry) }.cast::<&'static Kind<C>>();
+        // SAFETY: an entry begins with its table (invariant 17).
+        let kind: &'static Kind<C> = unsafe { table.read() };
+        (kind, data_of(entry, kind.layout))
+    }
+
+    /// The component of a type, unless it is out.
+    #[inline]
+    fn find(&self, id: TypeId) -> Option<Place> {
+        let mut walk = Walk::of(self);
+        while let Some((kind, place)) = walk.next(self) {
+            if (kind.id)() == id {
+                return Some(place);
+            }
+        }
+        None
+    }
+
+    pub(super) fn get<T: Component<C>>(&self) -> Option<&T> {
+        let place = self.find(TypeId::of::<T>())?;
+        // SAFETY: found just now in this block (invariant 17).
+        let data = unsafe { self.at(place.data) };
+        // SAFETY: it has a component of this type, in its place, and is borrowed with the actor
+        // (invariant 17).
+        Some(unsafe { component::get(data) })
+    }
+
+    pub(super) fn get_mut<T: Component<C>>(&mut self) -> Option<&mut T> {
+        let place = self.find(TypeId::of::<T>())?;
+        // SAFETY: found just now in this block (invariant 17).
+        let data = unsafe { self.at(place.data) };
+        // SAFETY: as in `get`, and the actor is borrowed to be written (invariant 17).
+        Some(unsafe { component::get_mut(data) })
+    }
+
+    pub(super) fn add<T: Component<C>>(&mut self, value: T) {
+        self.add_as(Kind::plain::<T>(), value);
+    }
+
+    pub(super) fn add_ticking<T: TickComponent<C>>(&mut self, value: T) {
+        self.add_as(Kind::ticking::<T>(), value);
+    }
+
+    /// Adds a component, or puts it in the place of the one of its type; that one is dropped last.
+    fn add_as<T: Component<C>>(&mut self, kind: &'static Kind<C>, value: T) {
+        if let Some(place) = self.find(TypeId::of::<T>()) {
+            // SAFETY: found just now in this block (invariant 17).
+            let table = unsafe { self.at(place.entry) }.cast::<&'static Kind<C>>();
+            // SAFETY: the tables of a type differ in whether it ticks, and in nothing that the
+            // place depends on (invariant 17).
+            unsafe { table.write(kind) };
+            // SAFETY: found just now in this block (invariant 17).
+            let data = unsafe { self.at(place.data) };
+            // SAFETY: a component of this type is there (invariant 17).
+            let old = unsafe { component::replace(data, value) };
+            return drop(old);
+        }
+        let entry = self.reserve(kind.layout);
+        let data = data_of(entry, kind.layout);
+        // SAFETY: reserved just now (invariant 17).
+        let table = unsafe { self.at(entry) }.cast::<&'static Kind<C>>();
+        // SAFETY: as above (invariant 17).
+        unsafe { table.write(kind) };
+        // SAFETY: reserved just now (invariant 17).
+        let place = unsafe { self.at(data) };
+        // SAFETY: reserved for this layout, and empty (invariant 17).
+        unsafe { component::put(place, value) };
+        if let Some(header) = self.header_mut() {
+            header.used = end_of(data, kind.layout);
+        }
+    }
+
+    /// Makes room for one more entry; where it begins.
+    fn reserve(&mut self, layout: Layout) -> u32 {
+        let (used, capacity, align) = match self.header() {
+            Some(header) => (header.used, header.capacity, header.align),
+            None => (FIRST, 0, ENTRY_ALIGN),
+        };
+        let end = end_of(data_of(used, layout), layout);
+        let needed = align.max(layout.align() as u32);
+        if end > capacity || needed > align {
+            self.grow(end.max(capacity.saturating_mul(2)).max(SMALLEST), needed);
+        }
+        used
+    }
+
+    /// Moves everything into a larger block. Offsets stay as they are, and so does what is out.
+    fn grow(&mut self, capacity: u32, align: u32) {
+        let layout = block_layout(capacity, align);
+        let Ok(memory) = allocate(layout) else { handle_alloc_error(layout) };
+        let block = memory.cast::<Header>();
+        let header = match self.header() {
+            Some(old) => Header { capacity, align, ..*old },
+            None => Header { id: IDS.next(), capacity, used: FIRST, out: NOBODY, align },
+        };
+        if let Some(old) = self.block {
+            let from = old.cast::<u8>();
+            // SAFETY: the new block is longer, and apart; what lies in it may be moved
+            // (invariant 17).
+            unsafe { memory.copy_from_nonoverlapping(from, header.used as usize) };
+            self.free();
+        }
+        // SAFETY: it is as large as a header at least, and exclusive (invariant 17).
+        unsafe { block.write(header) };
+        self.block = Some(block);
+    }
+
+    /// Frees the block, and what is in it is forgotten.
+    fn free(&mut self) {
+        if let Some(block) = self.block.take() {
+            // SAFETY: as in `header` (invariant 17).
+            let header = unsafe { block.as_ref() };
+            let layout = block_layout(header.capacity, header.align);
+            // SAFETY: allocated with this layout, and nobody refers to it (invariant 17).
+            unsafe { dealloc(block.as_ptr().cast(), layout) };
+        }
+    }
+
+    /// Marks a component as out of its place, from where the caller reads it.
+    ///
+    /// # Panics
+    /// Never for a place that [`Walk::next`] has just found in these components.
+    #[inline]
+    pub(super) fn take_out(&mut self, place: Place) -> NonNull<u8> {
+        let header = self.header_mut().filter(|header| header.id == place.block);
+        let Some(header) = header else { unreachable!("the place is one of these components") };
+        header.out = place.entry;
+        // SAFETY: the place is in the block of this number (invariant 17).
+        unsafe { self.at(place.data) }
+    }
+
+    /// Where the component goes back to that was taken out of `place`; nowhere, if these are other
+    /// components meanwhile.
+    #[inline]
+    pub(super) fn put_back(&mut self, place: Place) -> Option<NonNull<u8>> {
+        let header = self.header_mut()?;
+        if header.id != place.block || header.out != place.entry {
+            return None;
+        }
+        header.out = NOBODY;
+        // SAFETY: the place is in the block of this number (invariant 17).
+        Some(unsafe { self.at(place.data) })
+    }
+}
+
+fn data_of(entry: u32, layout: Layout) -> u32 {
+    align_up(entry + size_of::<usize>() as u32, layout.align() as u32)
+}
+
+fn end_of(data: u32, layout: Layout) -> u32 {
+    align_up(data + layout.size() as u32, ENTRY_ALIGN)
+}
+
+fn block_layout(capacity: u32, align: u32) -> Layout {
+    match Layout::from_size_align(capacity as usize, align as usize) {
+        Ok(layout) => layout,
+        Err(_) => unreachable!("an align is a power of two, and the components of an actor are few"),
+    }
+}
+
+impl Walk {
+    #[inline]
+    pub(super) fn of<C: Core>(components: &Components<C>) -> Walk {
+        Walk { block: components.header().map_or(0, |header| header.id), next: FIRST }
+    }
+
+    /// The next component that is in its place.
+    #[inline]
+    pub(super) fn next<C: Core>(
+        &mut self,
+        components: &Components<C>,
+    ) -> Option<(&'static Kind<C>, Place)> {
+        let header = components.header()?;
+        while header.id == self.block && self.next < header.used {
+            let entry = self.next;
+            // SAFETY: the walk is over the block of this number, whose entries stay where they are,
+            // and is at the beginning of one (invariant 17).
+            let (kind, data) = unsafe { components.entry(entry) };
+            self.next = end_of(data, kind.layout);
+            if header.out != entry {
+                return Some((kind, Place { block: self.block, entry, data }));
+            }
+        }
+        None
+    }
+}
+
+impl<C: Core> Drop for Components<C> {
+    /// One that panics does not keep the others, nor the memory.
+    fn drop(&mut self) {
+        struct Rest<'a, C: Core> {
+            components: &'a mut Components<C>,
+            walk: Walk,
+        }
+        impl<C: Core> Rest<'_, C> {
+            fn run(&mut self) {
+                while let Some((kind, place)) = self.walk.next(self.components) {
+                    // SAFETY: found just now in this block (invariant 17).
+                    let data = unsafe { self.components.at(place.data) };
+                    // SAFETY: it has a component of that type, which is dropped once, since the walk
+                    // goes on behind it (invariant 17).
+                    unsafe { (kind.drop)(data) };
+                }
+            }
+        }
+        impl<C: Core> Drop for Rest<'_, C> {
+            fn drop(&mut self) {
+                self.run();
+                self.components.free();
+            }
+        }
+        let walk = Walk::of(self);
+        Rest { components: self, walk }.run();
+    }
+}
+
+impl<C: Core> fmt::Debug for Components<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut list = f.debug_list();
+        let mut walk = Walk::of(self);
+        while let Some((kind, _)) = walk.next(self) {
+            list.entry(&(kind.name)());
+        }
+        list.finish()
+    }
+}

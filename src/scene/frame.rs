@@ -1,0 +1,163 @@
+//! What a system may use in its tick.
+
+use std::any::Any;
+use std::fmt;
+
+use super::actor::{Actor, Core};
+use super::error::CreateError;
+use super::random::Dice;
+use super::registry::Registry;
+use super::services::Services;
+use super::time::{FrameReport, SceneTime};
+use super::work::{Queue, Work};
+use crate::error::{LookupError, TransitionError};
+use crate::handle::Handle;
+
+/// The scene, as a system sees it in its tick. What it creates or kills is marked at once, Pending or
+/// Dying; the hooks run when its tick returns.
+///
+/// # Examples
+///
+/// ```
+/// use hatchery::scene::{Actor, Core, Frame, Phase, Scene, System, TickContext, TickSystem};
+///
+/// # struct Unit { health: i32 }
+/// # impl Core for Unit {
+/// #     type Definition = i32;
+/// #     type Position = ();
+/// #     type Public = ();
+/// #     fn construct(_: ()) -> Unit { Unit { health: 0 } }
+/// #     fn init(actor: &mut Actor<Unit>, health: &i32) { actor.core.health = *health; }
+/// #     fn publish(_: &Actor<Unit>) {}
+/// #     fn tick(_: &mut Actor<Unit>, _: &TickContext<'_, Unit>, _: f32) {}
+/// # }
+/// /// Removes who has no health left.
+/// struct Reaper;
+/// impl System<Unit> for Reaper {}
+/// impl TickSystem<Unit> for Reaper {
+///     fn phase(&self) -> Phase {
+///         Phase::Post
+///     }
+///     fn tick(&mut self, frame: &mut Frame<'_, Unit>, _: f32) {
+///         let spent = |actor: &&Actor<Unit>| actor.core.health <= 0;
+///         let spent: Vec<_> = frame.actors().filter(spent).map(Actor::handle).collect();
+///         for actor in spent {
+///             // Refused for those that are Dying already.
+///             let _ = frame.kill_actor(actor);
+///         }
+///     }
+/// }
+///
+/// let mut scene = Scene::<Unit>::builder().tick_system(Reaper).build()?;
+/// scene.create_actor((), &0, |_| ())?;
+/// scene.create_actor((), &10, |_| ())?;
+/// scene.tick(0.1);
+/// assert_eq!(scene.last_frame().killed, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Frame<'f, C: Core> {
+    pub(super) registry: &'f mut Registry<C>,
+    pub(super) services: &'f Services,
+    pub(super) time: &'f SceneTime,
+    pub(super) report: &'f mut FrameReport,
+    pub(super) queue: &'f mut Queue<C>,
+    pub(super) dice: Dice,
+}
+
+impl<'f, C: Core> Frame<'f, C> {
+    /// The service of a type, if the builder was given one.
+    #[must_use]
+    pub fn service<S: Any + Send + Sync>(&self) -> Option<&'f S> {
+        self.services.get()
+    }
+
+    /// The scene's clock.
+    #[must_use]
+    pub fn time(&self) -> &'f SceneTime {
+        self.time
+    }
+
+    /// A random number that follows the scene's seed, the system's place in the order of registration,
+    /// and the frame.
+    #[must_use]
+    pub fn random(&self) -> u64 {
+        self.dice.roll()
+    }
+
+    /// Every actor that is Active or Dying, in order of creation.
+    pub fn actors(&self) -> impl Iterator<Item = &Actor<C>> {
+        self.registry.actors()
+    }
+
+    /// As [`actors`](Frame::actors), to change them.
+    pub fn actors_mut(&mut self) -> impl Iterator<Item = &mut Actor<C>> {
+        self.registry.actors_mut()
+    }
+
+    /// An actor that is Active or Dying.
+    ///
+    /// # Errors
+    /// A [`LookupError`] that says why there is none.
+    pub fn actor(&self, h: Handle) -> Result<&Actor<C>, LookupError> {
+        self.registry.get(h)
+    }
+
+    /// As [`actor`](Frame::actor), to change it.
+    ///
+    /// # Errors
+    /// As for [`actor`](Frame::actor).
+    pub fn actor_mut(&mut self, h: Handle) -> Result<&mut Actor<C>, LookupError> {
+        self.registry.get_mut(h)
+    }
+
+    /// Makes an actor, Pending until this tick returns; then its created hooks run.
+    ///
+    /// # Errors
+    /// [`CreateError::Spawn`] when there is no room, which is counted as refused.
+    pub fn create_actor(
+        &mut self,
+        position: C::Position,
+        definition: &C::Definition,
+        configure: impl FnOnce(&mut Actor<C>),
+    ) -> Result<Handle, CreateError> {
+        match self.registry.make(position, definition, configure) {
+            Ok(newborn) => {
+                let handle = newborn.handle;
+                self.queue.push_back(Work::Introduce(newborn));
+                Ok(handle)
+            }
+            Err(failure) => {
+                self.report.refused += 1;
+                Err(failure.into())
+            }
+        }
+    }
+
+    /// Active → Dying at once; the pending-destroy hooks run when this tick returns.
+    ///
+    /// # Errors
+    /// What is wrong with the handle or the state, which is counted as refused.
+    pub fn kill_actor(&mut self, h: Handle) -> Result<(), TransitionError> {
+        match self.registry.kill(h) {
+            Ok(()) => {
+                self.queue.push_back(Work::Mourn(h));
+                Ok(())
+            }
+            Err(refused) => {
+                self.report.refused += 1;
+                Err(refused)
+            }
+        }
+    }
+
+    /// Asks for the shutdown at the end of this frame.
+    pub fn shutdown(&mut self) {
+        self.queue.push_back(Work::Shutdown);
+    }
+}
+
+impl<C: Core> fmt::Debug for Frame<'_, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Frame").field("time", self.time).finish_non_exhaustive()
+    }
+}

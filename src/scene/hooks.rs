@@ -1,0 +1,187 @@
+//! The hooks of the three events in an actor's existence, and what they ask for.
+
+use super::actor::Core;
+use super::cell::{CellRef, Newborn};
+use super::commands::Commands;
+use super::components::Walk;
+use super::error::CreateError;
+use super::random::{Dice, Drawer};
+use super::registry::Doomed;
+use super::teardown::Teardown;
+use super::work::Work;
+use super::{Actor, Scene};
+use crate::handle::Handle;
+use crate::reason::EndReason;
+
+/// How many hooks of an event were begun: they, and no others, are told of the end.
+#[derive(Clone, Copy)]
+struct Begun {
+    components: usize,
+    systems: usize,
+}
+
+const ALL: Begun = Begun { components: usize::MAX, systems: usize::MAX };
+
+impl<C: Core> Scene<C> {
+    /// Does what hooks and ticks have asked for, one thing after the other, until nothing is left.
+    pub(super) fn drain(&mut self) {
+        if self.queue.is_empty() {
+            return;
+        }
+        // Held for all of it, so that what follows need not pin for itself.
+        let store = self.registry.store.clone();
+        let _pinned = store.pin();
+        while let Some(work) = self.queue.pop_front() {
+            match work {
+                Work::Create { position, definition, configure } => {
+                    let mut made = None;
+                    let registry = &self.registry;
+                    self.panics.contain(|| {
+                        made = Some(registry.make(position, &definition, configure));
+                    });
+                    match made {
+                        Some(Ok(newborn)) => self.introduce(&newborn),
+                        Some(Err(_)) => self.report.refused += 1,
+                        None => {}
+                    }
+                }
+                Work::Introduce(newborn) => self.introduce(&newborn),
+                Work::Kill(handle) => match self.registry.kill(handle) {
+                    Ok(()) => self.mourn(handle),
+                    Err(_) => self.report.refused += 1,
+                },
+                Work::Mourn(handle) => self.mourn(handle),
+                Work::Shutdown => self.shutdown_asked = true,
+            }
+        }
+    }
+
+    /// Makes an actor for a caller that waits for its handle.
+    pub(super) fn create(
+        &mut self,
+        position: C::Position,
+        definition: &C::Definition,
+        configure: impl FnOnce(&mut Actor<C>),
+    ) -> Result<Handle, CreateError> {
+        if self.is_shutdown {
+            return Err(CreateError::Shutdown { scene: self.registry.store.scene() });
+        }
+        match self.registry.make(position, definition, configure) {
+            Ok(newborn) => {
+                self.introduce(&newborn);
+                Ok(newborn.handle)
+            }
+            Err(failure) => {
+                self.report.refused += 1;
+                Err(failure.into())
+            }
+        }
+    }
+
+    /// The created hooks of an actor that is Pending; then it is Active. One that panics ends the
+    /// creation, and whoever was told of it is told of its end.
+    pub(super) fn introduce(&mut self, newborn: &Newborn<C>) {
+        let birth = self.registry.number(newborn);
+        let begun = match self.tell_created(newborn.cell, birth) {
+            Ok(()) => match self.registry.activate(newborn, birth) {
+                Ok(()) => {
+                    self.report.created += 1;
+                    return;
+                }
+                // Nobody else knows the handle of what is Pending here, so this does not happen.
+                Err(_) => ALL,
+            },
+            Err(begun) => begun,
+        };
+        self.tell_destroyed(newborn.cell, begun, EndReason::Cancelled);
+        // SAFETY: this thread has the scene, and the actor is Pending (invariant 16).
+        let actor = unsafe { newborn.cell.take() };
+        self.panics.contain(|| drop(actor));
+        // What is left in the slot is an empty cell.
+        let _ = self.registry.store.cancel(newborn.handle);
+    }
+
+    fn tell_created(&mut self, cell: CellRef<C>, birth: u64) -> Result<(), Begun> {
+        let dice = Dice::new(self.seed, Drawer::Created, birth, self.time.frame);
+        let Scene { registry, services, time, queue, hub, panics, .. } = self;
+        // SAFETY: this thread has the scene, and the actor is Pending, so nobody else finds it
+        // (invariant 16).
+        let Some(actor) = (unsafe { cell.get_mut() }) else { return Ok(()) };
+        let mut cx = Commands { registry, services, time, owner: cell, dice, queue };
+        let mut begun = Begun { components: 0, systems: 0 };
+        if !panics.contain(|| C::on_created(actor, &mut cx)) {
+            return Err(begun);
+        }
+        let mut walk = Walk::of(&actor.components);
+        while let Some((kind, place)) = walk.next(&actor.components) {
+            begun.components += 1;
+            // SAFETY: the walk has just found the place in these components (invariant 17).
+            if !panics.contain(|| unsafe { (kind.created)(actor, place, &mut cx) }) {
+                return Err(begun);
+            }
+        }
+        while let Some(system) = hub.get(begun.systems) {
+            begun.systems += 1;
+            if !panics.contain(|| system.created(actor, &mut cx)) {
+                return Err(begun);
+            }
+        }
+        Ok(())
+    }
+
+    /// The pending-destroy hooks of an actor that was killed. Each is called, whatever the others do.
+    fn mourn(&mut self, handle: Handle) {
+        self.report.killed += 1;
+        let Ok(cell) = self.registry.cell(handle) else { return };
+        // SAFETY: this thread has the scene (invariant 16).
+        let birth = unsafe { cell.birth() };
+        let dice = Dice::new(self.seed, Drawer::PendingDestroy, birth, self.time.frame);
+        let Scene { registry, services, time, queue, hub, panics, .. } = self;
+        // SAFETY: this thread has the scene, and the hooks get no other way to this actor
+        // (invariant 16).
+        let Some(actor) = (unsafe { cell.get_mut() }) else { return };
+        let mut cx = Commands { registry, services, time, owner: cell, dice, queue };
+        panics.contain(|| C::on_pending_destroy(actor, &mut cx));
+        let mut walk = Walk::of(&actor.components);
+        while let Some((kind, place)) = walk.next(&actor.components) {
+            // SAFETY: the walk has just found the place in these components (invariant 17).
+            panics.contain(|| unsafe { (kind.pending_destroy)(actor, place, &mut cx) });
+        }
+        let mut number = 0;
+        while let Some(system) = hub.get(number) {
+            number += 1;
+            panics.contain(|| system.pending_destroy(actor, &mut cx));
+        }
+    }
+
+    /// The destroyed hooks of an actor, and its drop.
+    pub(super) fn destroy(&mut self, doomed: &Doomed<C>, reason: EndReason) {
+        self.tell_destroyed(doomed.cell, ALL, reason);
+        let actor = self.registry.take(doomed);
+        self.panics.contain(|| drop(actor));
+        self.report.destroyed += 1;
+    }
+
+    fn tell_destroyed(&mut self, cell: CellRef<C>, begun: Begun, reason: EndReason) {
+        let Scene { services, time, hub, panics, .. } = self;
+        // SAFETY: this thread has the scene, and the hooks get no other way to this actor
+        // (invariant 16).
+        let Some(actor) = (unsafe { cell.get_mut() }) else { return };
+        let end = Teardown { reason, services, time };
+        let mut walk = Walk::of(&actor.components);
+        let mut told = 0;
+        while told < begun.components {
+            let Some((kind, place)) = walk.next(&actor.components) else { break };
+            told += 1;
+            // SAFETY: the walk has just found the place in these components (invariant 17).
+            panics.contain(|| unsafe { (kind.destroyed)(actor, place, &end) });
+        }
+        let mut number = 0;
+        while number < begun.systems {
+            let Some(system) = hub.get(number) else { break };
+            number += 1;
+            panics.contain(|| system.destroyed(actor, &end));
+        }
+        panics.contain(|| C::cleanup(actor, &end));
+    }
+}

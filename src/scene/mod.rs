@@ -1,0 +1,388 @@
+//! A scene: actors with hooks and components, driven by one loop in fixed phases.
+//!
+//! A scene is a thin composition root on a [`Store`](crate::Store). It owns a registry (who exists), services
+//! (what everybody may read) and a hub (the systems), and implements only three things: assembly, the
+//! order of a frame, and shutdown. Actors are passive data: nothing of theirs runs unless the frame
+//! calls it.
+//!
+//! # Existence is not business
+//!
+//! The scene knows whether an actor exists: Pending while its created hooks run, Active, Dying from
+//! its kill to the next frame's sweep, then Dead. Whether it is *dead* in the game is a tag
+//! ([`TagSet`]) and changes nothing about existence; a revival is the tag coming off.
+//!
+//! # A frame
+//!
+//! ```text
+//! shutdown, if asked for
+//! sweep          destroyed hooks of who was killed before, then cleanup, then the slot goes
+//! admission      what other threads asked for (SceneRemote)
+//! (paused: the frame is counted, and that is all)
+//! Pre            systems
+//! publish        what others may see of each actor
+//! actors         core, then components, of every Active actor, in parallel
+//! Main, Post, Presentation
+//! shutdown, if asked for
+//! ```
+//!
+//! Data flows one way: what a phase makes only later ones use. What hooks and actors ask for (create,
+//! kill, shutdown) is carried out when the hooks of their event are done, or the actor phase, in an
+//! order that does not depend on threads. So the same seed and the same input give the same world,
+//! bit for bit and handle for handle, with any number of threads, while no [`SceneRemote`] acts.
+//!
+//! # Hooks
+//!
+//! | event | when | who, in order | may |
+//! | --- | --- | --- | --- |
+//! | created | after `configure`, before it is Active | core, components, systems | change the actor, read others and services, ask for things |
+//! | pending destroy | at the kill, in the same frame | core, components, systems | read the whole old state, ask for things |
+//! | destroyed | in the next frame's sweep, or the shutdown | components, systems, the core's `cleanup` | release resources |
+//!
+//! The pending-destroy hooks run at a normal death and never at a shutdown: whoever is called may
+//! settle. A hook that panics does not keep the others from being called, except that a creation whose
+//! created hook panics is cancelled, and whoever was told of it is told of its end. The panic reaches
+//! the caller when its phase is over and everything is in order again.
+//!
+//! # Examples
+//!
+//! ```
+//! use hatchery::scene::{Actor, Commands, Core, Scene, TickContext};
+//!
+//! struct Monster { health: i32 }
+//!
+//! impl Core for Monster {
+//!     type Definition = i32;
+//!     type Position = [f32; 2];
+//!     type Public = i32;
+//!
+//!     fn construct(_: [f32; 2]) -> Monster {
+//!         Monster { health: 0 }
+//!     }
+//!     fn init(actor: &mut Actor<Monster>, health: &i32) {
+//!         actor.core.health = *health;
+//!     }
+//!     fn publish(actor: &Actor<Monster>) -> i32 {
+//!         actor.core.health
+//!     }
+//!     fn tick(actor: &mut Actor<Monster>, _: &TickContext<'_, Monster>, _: f32) {
+//!         actor.core.health -= 1;
+//!         if actor.core.health == 0 {
+//!             actor.tags.insert("Actor.Life.Dead"); // and it exists still
+//!         }
+//!     }
+//! }
+//!
+//! let mut scene = Scene::<Monster>::builder().build()?;
+//! let monster = scene.create_actor([0.0, 0.0], &2, |_| ())?;
+//! scene.tick(0.1);
+//! scene.tick(0.1);
+//! assert!(scene.actor(monster)?.tags.contains("Actor.Life"));
+//!
+//! scene.kill_actor(monster)?; // now it goes
+//! scene.tick(0.1);
+//! assert!(scene.actor(monster).is_err());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod actor;
+mod builder;
+mod cell;
+mod commands;
+mod component;
+mod components;
+mod context;
+mod error;
+mod frame;
+mod hooks;
+mod hub;
+mod inbox;
+mod panics;
+mod phase;
+mod publish;
+mod random;
+mod registry;
+mod remote;
+mod services;
+mod settlement;
+mod shutdown;
+mod system;
+mod tags;
+mod teardown;
+mod ticking;
+mod time;
+mod work;
+mod workers;
+
+/// What the models reach into.
+#[cfg(all(loom, test))]
+pub(crate) mod testing {
+    pub(crate) use super::inbox::Inbox;
+    pub(crate) use super::remote::Link;
+}
+
+use std::cell::Cell;
+use std::fmt;
+use std::marker::PhantomData;
+
+pub use actor::{Actor, Core};
+pub use builder::SceneBuilder;
+pub use commands::Commands;
+pub use component::{Component, TickComponent};
+pub use context::TickContext;
+pub use error::CreateError;
+pub use frame::Frame;
+pub use phase::Phase;
+pub use remote::SceneRemote;
+pub use settlement::Settlement;
+pub use system::{System, TickSystem};
+pub use tags::TagSet;
+pub use teardown::Teardown;
+pub use time::{FrameReport, SceneTime};
+
+use self::cell::CellRef;
+use self::hub::Hub;
+use self::panics::Panics;
+use self::publish::Published;
+use self::registry::{Doomed, Registry};
+use self::remote::Link;
+use self::services::Services;
+use self::ticking::Part;
+use self::work::{Queue, Work};
+use self::workers::Workers;
+use crate::error::{HoldError, LookupError, TransitionError};
+use crate::handle::Handle;
+use crate::state::State;
+use crate::stats::Stats;
+use crate::store::Sealed;
+use crate::sync::Arc;
+
+/// Actors, systems and services, and the loop that drives them.
+///
+/// One thread drives a scene: it may be sent to another, and is not shared. Every other thread has a
+/// [`SceneRemote`].
+///
+/// # Examples
+///
+/// See the [module](self).
+pub struct Scene<C: Core> {
+    registry: Registry<C>,
+    services: Services,
+    hub: Hub<C>,
+    time: SceneTime,
+    report: FrameReport,
+    queue: Queue<C>,
+    panics: Panics,
+    published: Published<C>,
+    workers: Workers,
+    /// What the parts of the actor phase have asked for; kept for its memory.
+    parts: Vec<Part<C>>,
+    /// Whom a sweep ends; kept for its memory.
+    swept: Vec<(Doomed<C>, Sealed)>,
+    link: Arc<Link<C>>,
+    seed: u64,
+    shutdown_asked: bool,
+    is_shutdown: bool,
+    /// Actors are not Sync, and are lent out under `&Scene`.
+    _not_sync: PhantomData<Cell<()>>,
+}
+
+impl<C: Core> Scene<C> {
+    /// Begins a scene with settings.
+    pub fn builder() -> SceneBuilder<C> {
+        SceneBuilder::new()
+    }
+
+    /// Makes an actor: construct, init, `configure`, the created hooks; then it is Active. It ticks in
+    /// the next actor phase.
+    ///
+    /// # Errors
+    /// [`CreateError::Spawn`] when there is no room, [`CreateError::Shutdown`] after the shutdown;
+    /// none of the user's code was called then.
+    ///
+    /// # Panics
+    /// When the user's code does. Nothing is left behind: who was told of the actor is told of its end.
+    pub fn create_actor(
+        &mut self,
+        position: C::Position,
+        definition: &C::Definition,
+        configure: impl FnOnce(&mut Actor<C>),
+    ) -> Result<Handle, CreateError> {
+        let created = self.create(position, definition, configure);
+        self.come_to_rest();
+        created
+    }
+
+    /// Active → Dying: tells the pending-destroy hooks, with the old state whole. The actor can be
+    /// looked up until the next frame's sweep, and does not tick any more.
+    ///
+    /// # Errors
+    /// What is wrong with the handle or the state, for one that was killed before as well.
+    ///
+    /// # Panics
+    /// When a hook does, after all have been called.
+    pub fn kill_actor(&mut self, h: Handle) -> Result<(), TransitionError> {
+        if let Err(refused) = self.registry.kill(h) {
+            self.report.refused += 1;
+            return Err(refused);
+        }
+        self.queue.push_back(Work::Mourn(h));
+        self.come_to_rest();
+        Ok(())
+    }
+
+    /// Does what the hooks of an outer call have asked for, the shutdown last; then a panic may go on.
+    fn come_to_rest(&mut self) {
+        self.drain();
+        self.end_if_asked();
+        self.panics.go_on();
+    }
+
+    /// An actor that is Active or Dying.
+    ///
+    /// # Errors
+    /// A [`LookupError`] that says why there is none.
+    pub fn actor(&self, h: Handle) -> Result<&Actor<C>, LookupError> {
+        self.registry.get(h)
+    }
+
+    /// As [`actor`](Scene::actor), to change it.
+    ///
+    /// # Errors
+    /// As for [`actor`](Scene::actor).
+    pub fn actor_mut(&mut self, h: Handle) -> Result<&mut Actor<C>, LookupError> {
+        self.registry.get_mut(h)
+    }
+
+    /// The state of an actor that exists.
+    ///
+    /// # Errors
+    /// A [`LookupError`] that says why there is none; `NotFound` for all after the shutdown.
+    pub fn state(&self, h: Handle) -> Result<State, LookupError> {
+        if self.is_shutdown {
+            return Err(LookupError::NotFound { handle: h });
+        }
+        self.registry.store.existence(h)
+    }
+
+    /// Every actor that is Active or Dying, in order of creation.
+    pub fn alive_actors(&self) -> impl Iterator<Item = &Actor<C>> {
+        self.registry.actors()
+    }
+
+    /// Takes a ticket: once the actor is killed, its destroyed hooks wait for the last one.
+    ///
+    /// # Errors
+    /// What is wrong with the handle or the state.
+    pub fn settle(&self, h: Handle) -> Result<Settlement, HoldError> {
+        if self.is_shutdown {
+            return Err(HoldError::Lookup(LookupError::NotFound { handle: h }));
+        }
+        self.registry.store.hold(h).map(Settlement::new)
+    }
+
+    /// One frame of `dt` seconds, which the time scale is applied to. After the shutdown it does
+    /// nothing.
+    ///
+    /// # Panics
+    /// When `dt` is negative or not finite, before anything has changed. When a hook or a tick does,
+    /// after its phase; then the later phases of this frame do not run.
+    #[track_caller]
+    pub fn tick(&mut self, dt: f32) {
+        assert_reasonable("dt", dt);
+        let scaled = dt * self.time.time_scale;
+        assert_reasonable("dt × time scale", scaled);
+        if self.is_shutdown {
+            return;
+        }
+        self.run_frame(scaled);
+        self.panics.go_on();
+    }
+
+    /// Ends the scene in two phases: tells the systems, and then destroys every actor, with the reason
+    /// Shutdown and without its pending-destroy hooks. A second time it does nothing.
+    ///
+    /// It waits for no [`Settlement`].
+    ///
+    /// # Panics
+    /// When a hook does, after everything has ended.
+    pub fn shutdown(&mut self) {
+        self.shutdown_asked = true;
+        self.come_to_rest();
+    }
+
+    /// Whether the scene is shut down.
+    #[must_use]
+    pub fn is_shutdown(&self) -> bool {
+        self.is_shutdown
+    }
+
+    /// The scene's clock.
+    #[must_use]
+    pub fn time(&self) -> &SceneTime {
+        &self.time
+    }
+
+    /// What happened since the last frame began.
+    #[must_use]
+    pub fn last_frame(&self) -> &FrameReport {
+        &self.report
+    }
+
+    /// Lets business stand still: a paused frame sweeps, admits, and counts itself.
+    pub fn set_paused(&mut self, paused: bool) {
+        self.time.paused = paused;
+    }
+
+    /// How fast the scene's time goes beside that of the callers of [`tick`](Scene::tick).
+    ///
+    /// # Panics
+    /// When it is negative or not finite.
+    #[track_caller]
+    pub fn set_time_scale(&mut self, scale: f32) {
+        assert_reasonable("the time scale", scale);
+        self.time.time_scale = scale;
+    }
+
+    /// A reference for other threads.
+    #[must_use]
+    pub fn remote(&self) -> SceneRemote<C> {
+        SceneRemote::new(&self.registry.store, &self.link)
+    }
+
+    /// The statistics of the store that the actors live in.
+    #[must_use]
+    pub fn store_stats(&self) -> Stats {
+        self.registry.store.stats()
+    }
+}
+
+#[track_caller]
+fn assert_reasonable(name: &str, value: f32) {
+    assert!(
+        value.is_finite() && value >= 0.0,
+        "{name} is {value}, allowed is a finite number that is not negative",
+    );
+}
+
+impl<C: Core> Drop for Scene<C> {
+    /// Shuts the scene down, if nobody has. A panic of a hook goes on, unless there is one already.
+    fn drop(&mut self) {
+        if !self.is_shutdown {
+            self.end();
+        }
+        if !std::thread::panicking() {
+            self.panics.go_on();
+        }
+    }
+}
+
+impl<C: Core> fmt::Debug for Scene<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scene")
+            .field("registry", &self.registry)
+            .field("hub", &self.hub)
+            .field("time", &self.time)
+            .field("is_shutdown", &self.is_shutdown)
+            .finish_non_exhaustive()
+    }
+}

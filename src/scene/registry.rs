@@ -1,0 +1,217 @@
+//! Who exists: the store of a scene's actors, and those that are alive in order of creation.
+
+use std::fmt;
+use std::num::NonZeroU32;
+
+use super::actor::{Actor, Core};
+use super::cell::{ActorCell, CellRef, Newborn};
+use crate::error::{LookupError, SpawnFailure, TransitionError};
+use crate::handle::Handle;
+use crate::id::{EntityId, SceneId};
+use crate::state::State;
+use crate::store::{Sealed, Sealing, Store};
+
+/// An actor that is Active or Dying.
+pub(super) struct Entry<C: Core> {
+    pub(super) cell: CellRef<C>,
+    /// The creation number: entries are in its order.
+    pub(super) birth: u64,
+    pub(super) index: u32,
+    generation: NonZeroU32,
+    /// Killed: it does not tick any more.
+    pub(super) dying: bool,
+}
+
+/// An actor that was killed, and waits for its sweep.
+pub(super) struct Doomed<C: Core> {
+    pub(super) handle: Handle,
+    pub(super) cell: CellRef<C>,
+}
+
+/// Identity, look-up and sweep.
+pub(super) struct Registry<C: Core> {
+    pub(super) store: Store<ActorCell<C>>,
+    alive: Vec<Entry<C>>,
+    /// In order of killing.
+    doomed: Vec<Doomed<C>>,
+    /// The creation numbers of those that a sweep has destroyed; kept for its memory.
+    gone: Vec<u64>,
+    /// Creation numbers given out.
+    births: u64,
+}
+
+impl<C: Core> Registry<C> {
+    pub(super) fn new(store: Store<ActorCell<C>>) -> Registry<C> {
+        Registry { store, alive: Vec::new(), doomed: Vec::new(), gone: Vec::new(), births: 0 }
+    }
+
+    /// The cell of an actor that is Active or Dying and not on its way out.
+    pub(super) fn cell(&self, h: Handle) -> Result<CellRef<C>, LookupError> {
+        self.cell_with_state(h).map(|(cell, _)| cell)
+    }
+
+    fn cell_with_state(&self, h: Handle) -> Result<(CellRef<C>, State), LookupError> {
+        // SAFETY: nobody but the thread that has the scene ends an actor of this store, and it does
+        // so with the registry to itself; nobody shrinks it (invariant 16).
+        let (cell, state) = unsafe { self.store.peek(h) }?;
+        Ok((CellRef::of(cell), state))
+    }
+
+    pub(super) fn get(&self, h: Handle) -> Result<&Actor<C>, LookupError> {
+        let cell = self.cell(h)?;
+        // SAFETY: this thread has the scene, and borrows the registry, through which alone actors
+        // are lent to be written (invariant 16).
+        unsafe { cell.get() }.ok_or(LookupError::NotFound { handle: h })
+    }
+
+    pub(super) fn get_mut(&mut self, h: Handle) -> Result<&mut Actor<C>, LookupError> {
+        let cell = self.cell(h)?;
+        // SAFETY: this thread has the scene, and the registry to itself (invariant 16).
+        unsafe { cell.get_mut() }.ok_or(LookupError::NotFound { handle: h })
+    }
+
+    /// Every actor that is Active or Dying, in order of creation.
+    pub(super) fn entries(&self) -> &[Entry<C>] {
+        &self.alive
+    }
+
+    pub(super) fn actors(&self) -> impl Iterator<Item = &Actor<C>> {
+        // SAFETY: as in `get` (invariant 16).
+        self.alive.iter().filter_map(|entry| unsafe { entry.cell.get() })
+    }
+
+    pub(super) fn actors_mut(&mut self) -> impl Iterator<Item = &mut Actor<C>> {
+        // SAFETY: as in `get_mut`; every actor has one entry (invariant 16).
+        self.alive.iter_mut().filter_map(|entry| unsafe { entry.cell.get_mut() })
+    }
+
+    /// Makes an actor, which stays Pending until it is [activated](Registry::activate).
+    pub(super) fn make(
+        &self,
+        position: C::Position,
+        definition: &C::Definition,
+        configure: impl FnOnce(&mut Actor<C>),
+    ) -> Result<Newborn<C>, SpawnFailure> {
+        Newborn::make(&self.store, position, definition, configure)
+    }
+
+    /// Gives an actor that is Pending its creation number.
+    pub(super) fn number(&mut self, newborn: &Newborn<C>) -> u64 {
+        self.births += 1;
+        // SAFETY: the actor is Pending and was handed to this thread, which has the scene
+        // (invariant 16).
+        unsafe { newborn.cell.set_birth(self.births) };
+        self.births
+    }
+
+    /// Pending → Active: from here on it is found.
+    pub(super) fn activate(
+        &mut self,
+        newborn: &Newborn<C>,
+        birth: u64,
+    ) -> Result<(), TransitionError> {
+        self.store.activate(newborn.handle)?;
+        let generation = newborn.handle.generation();
+        let index = newborn.handle.seq() as u32;
+        let cell = newborn.cell;
+        self.alive.push(Entry { cell, birth, index, generation, dying: false });
+        Ok(())
+    }
+
+    /// Active → Dying: it does not tick any more, and waits for the sweep.
+    pub(super) fn kill(&mut self, h: Handle) -> Result<(), TransitionError> {
+        self.store.kill(h)?;
+        let cell = self.cell(h)?;
+        // SAFETY: this thread has the scene (invariant 16).
+        let birth = unsafe { cell.birth() };
+        if let Ok(at) = self.alive.binary_search_by_key(&birth, |entry| entry.birth) {
+            self.alive[at].dying = true;
+        }
+        self.doomed.push(Doomed { handle: h, cell });
+        Ok(())
+    }
+
+    /// Takes out every actor that was killed and that nobody holds a ticket for, in order of killing.
+    /// The caller owes each of them [`bury`](Registry::bury); the others wait for the next sweep.
+    pub(super) fn take_doomed(&mut self, into: &mut Vec<(Doomed<C>, Sealed)>) {
+        let store = &self.store;
+        self.doomed.retain(|doomed| match store.seal(doomed.handle) {
+            Ok(Sealing::Sealed(sealed)) => {
+                into.push((*doomed, sealed));
+                false
+            }
+            Ok(Sealing::Held) => true,
+            // Nobody else ends an actor, so this does not happen; it would be gone.
+            Err(_) => false,
+        });
+    }
+
+    /// Takes an actor whose destroyed hooks are done out of its cell.
+    pub(super) fn take(&mut self, doomed: &Doomed<C>) -> Option<Actor<C>> {
+        // SAFETY: this thread has the scene, and the actor is Dying (invariant 16).
+        self.gone.push(unsafe { doomed.cell.birth() });
+        // SAFETY: as above (invariant 16).
+        unsafe { doomed.cell.take() }
+    }
+
+    /// Closes the gaps that the taken have left among the living.
+    pub(super) fn close_gaps(&mut self) {
+        self.gone.sort_unstable();
+        let mut gone = self.gone.drain(..).peekable();
+        let Some(&first) = gone.peek() else { return };
+        let mut to = self.alive.partition_point(|entry| entry.birth < first);
+        for from in to..self.alive.len() {
+            if gone.peek() == Some(&self.alive[from].birth) {
+                gone.next();
+            } else {
+                self.alive.swap(to, from);
+                to += 1;
+            }
+        }
+        self.alive.truncate(to);
+    }
+
+    /// Marks everybody who is Active as Dying, for the shutdown; all who exist, in order of creation.
+    pub(super) fn doom_all(&mut self) -> Vec<Doomed<C>> {
+        self.doomed.clear();
+        let scene = self.store.scene();
+        let mut all = Vec::with_capacity(self.alive.len());
+        for entry in self.alive.drain(..) {
+            let handle = entry.handle(scene);
+            // Dying already, if it was killed.
+            let _ = self.store.kill(handle);
+            all.push(Doomed { handle, cell: entry.cell });
+        }
+        all
+    }
+
+    /// How many actors were numbered so far.
+    pub(super) fn births(&self) -> u64 {
+        self.births
+    }
+}
+
+impl<C: Core> Entry<C> {
+    fn handle(&self, scene: SceneId) -> Handle {
+        let bits = u64::from(scene.0) << EntityId::SEQ_BITS | u64::from(self.index);
+        Handle::new(EntityId::from_bits(bits), self.generation)
+    }
+}
+
+impl<C: Core> Clone for Doomed<C> {
+    fn clone(&self) -> Doomed<C> {
+        *self
+    }
+}
+
+impl<C: Core> Copy for Doomed<C> {}
+
+impl<C: Core> fmt::Debug for Registry<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry")
+            .field("store", &self.store)
+            .field("alive", &self.alive.len())
+            .field("doomed", &self.doomed.len())
+            .finish()
+    }
+}

@@ -1,0 +1,183 @@
+//! What other threads may do with a scene: create, kill and look up, while it ticks.
+
+use std::fmt;
+use std::sync::Arc as StdArc;
+
+use super::actor::{Actor, Core};
+use super::cell::{ActorCell, Newborn};
+use super::error::CreateError;
+use super::inbox::{Inbox, Taken};
+use super::settlement::Settlement;
+use crate::error::{HoldError, LookupError};
+use crate::handle::Handle;
+use crate::id::SceneId;
+use crate::state::State;
+use crate::store::{Store, WeakStore};
+use crate::sync::{Arc, AtomicBool};
+
+/// What another thread asks of a scene.
+pub(super) enum Request<C: Core> {
+    /// Admit an actor that is Pending.
+    Admit(Newborn<C>),
+    Kill(Handle),
+}
+
+/// What a scene and its remotes share. It keeps neither the scene nor its store.
+pub(crate) struct Link<C: Core> {
+    inbox: Inbox<Request<C>>,
+    shutdown_asked: AtomicBool,
+}
+
+impl<C: Core> Link<C> {
+    pub(crate) fn new() -> Link<C> {
+        Link { inbox: Inbox::new(), shutdown_asked: AtomicBool::new(false) }
+    }
+
+    /// Everything that was asked for, in order of arrival.
+    pub(super) fn take(&self) -> Taken<Request<C>> {
+        self.inbox.take()
+    }
+
+    /// As [`take`](Link::take), and whoever comes from here on is refused.
+    pub(super) fn close(&self) -> Taken<Request<C>> {
+        self.inbox.close()
+    }
+
+    pub(crate) fn ask_for_shutdown(&self) {
+        // Release N2: publishes what this thread did before, to the hooks of the shutdown.
+        self.shutdown_asked.store(true, ord!(Release: N2));
+    }
+
+    pub(crate) fn shutdown_asked(&self) -> bool {
+        // Acquire N2: receives what the thread did that asked, before the hooks of the shutdown run.
+        self.shutdown_asked.load(ord!(Acquire: N2))
+    }
+}
+
+/// A reference to a scene for every other thread.
+///
+/// Creating and killing are lock-free: a request goes into an inbox, which the scene looks through at
+/// the start of its next frame. A remote keeps neither the scene nor its id.
+///
+/// # Examples
+///
+/// ```
+/// # use hatchery::scene::{Actor, Core, Scene, TickContext};
+/// use std::sync::Arc;
+///
+/// # struct Unit;
+/// # impl Core for Unit {
+/// #     type Definition = ();
+/// #     type Position = f32;
+/// #     type Public = ();
+/// #     fn construct(_: f32) -> Unit { Unit }
+/// #     fn init(_: &mut Actor<Unit>, _: &()) {}
+/// #     fn publish(_: &Actor<Unit>) {}
+/// #     fn tick(_: &mut Actor<Unit>, _: &TickContext<'_, Unit>, _: f32) {}
+/// # }
+/// let mut scene = Scene::<Unit>::builder().build()?;
+/// let remote = scene.remote();
+/// let spawner = std::thread::spawn(move || remote.create_actor(3.0, Arc::new(()), |_| ()));
+/// let unit = spawner.join().unwrap()?;
+/// assert!(scene.actor(unit).is_err()); // Pending
+/// scene.tick(0.1); // admits it
+/// assert_eq!(scene.actor(unit)?.position, 3.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct SceneRemote<C: Core> {
+    store: WeakStore<ActorCell<C>>,
+    scene: SceneId,
+    link: Arc<Link<C>>,
+}
+
+impl<C: Core> SceneRemote<C> {
+    pub(super) fn new(store: &Store<ActorCell<C>>, link: &Arc<Link<C>>) -> SceneRemote<C> {
+        let link = Arc::clone(link);
+        SceneRemote { store: store.downgrade(), scene: store.scene(), link }
+    }
+
+    /// The store, while the scene takes requests.
+    fn open_store(&self) -> Option<Store<ActorCell<C>>> {
+        if self.link.inbox.is_closed() { None } else { self.store.upgrade() }
+    }
+
+    /// Makes an actor on this thread, constructor and `configure` included. It is Pending until the
+    /// next frame admits it, a paused one too; then its created hooks run on the scene's thread.
+    ///
+    /// # Errors
+    /// [`CreateError::Shutdown`] when the scene is shut down or gone, [`CreateError::Spawn`] when it
+    /// is full.
+    pub fn create_actor(
+        &self,
+        position: C::Position,
+        definition: StdArc<C::Definition>,
+        configure: impl FnOnce(&mut Actor<C>),
+    ) -> Result<Handle, CreateError> {
+        let shutdown = CreateError::Shutdown { scene: self.scene };
+        let store = self.open_store().ok_or(shutdown)?;
+        let newborn = Newborn::make(&store, position, &definition, configure)?;
+        let handle = newborn.handle;
+        match self.link.inbox.push(Request::Admit(newborn)) {
+            Ok(()) => Ok(handle),
+            Err(_) => {
+                // Nobody else knows of it, so nobody else ends it.
+                let _ = store.cancel(handle);
+                Err(shutdown)
+            }
+        }
+    }
+
+    /// Asks for an actor's end, at the start of the next frame; whether it was Pending or Active.
+    /// False once the scene is shut down.
+    pub fn kill_actor(&self, h: Handle) -> bool {
+        let Some(store) = self.open_store() else { return false };
+        matches!(store.existence(h), Ok(State::Pending | State::Active))
+            && self.link.inbox.push(Request::Kill(h)).is_ok()
+    }
+
+    /// Takes a ticket: once the actor is killed, its destroyed hooks wait for the last one.
+    ///
+    /// # Errors
+    /// What is wrong with the handle or the state; [`HoldError::ReapRequested`] for an actor that is
+    /// on its way out.
+    pub fn settle(&self, h: Handle) -> Result<Settlement, HoldError> {
+        let gone = HoldError::Lookup(LookupError::NotFound { handle: h });
+        let store = self.open_store().ok_or(gone)?;
+        store.hold(h).map(Settlement::new)
+    }
+
+    /// The state of an actor that exists.
+    ///
+    /// # Errors
+    /// A [`LookupError`] that says why there is none; `NotFound` once the scene is shut down.
+    pub fn state(&self, h: Handle) -> Result<State, LookupError> {
+        let store = self.open_store().ok_or(LookupError::NotFound { handle: h })?;
+        store.existence(h)
+    }
+
+    /// Asks for the shutdown, at the end of the frame that runs or the start of the next one.
+    pub fn shutdown(&self) {
+        self.link.ask_for_shutdown();
+    }
+
+    /// Whether the scene is shut down, or gone.
+    #[must_use]
+    pub fn is_shutdown(&self) -> bool {
+        self.link.inbox.is_closed()
+    }
+}
+
+impl<C: Core> Clone for SceneRemote<C> {
+    fn clone(&self) -> SceneRemote<C> {
+        SceneRemote { store: self.store.clone(), scene: self.scene, link: Arc::clone(&self.link) }
+    }
+}
+
+impl<C: Core> fmt::Debug for SceneRemote<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SceneRemote")
+            .field("scene", &self.scene)
+            .field("is_shutdown", &self.is_shutdown())
+            .finish()
+    }
+}

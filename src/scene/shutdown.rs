@@ -1,0 +1,62 @@
+//! The end of a scene, in two phases: what is no actor's, and then every actor.
+
+use super::Scene;
+use super::actor::Core;
+use super::remote::Request;
+use super::teardown::Teardown;
+use crate::reason::EndReason;
+
+impl<C: Core> Scene<C> {
+    /// Ends the scene if somebody has asked for it; whether it is ended.
+    pub(super) fn end_if_asked(&mut self) -> bool {
+        if !self.is_shutdown && (self.shutdown_asked || self.link.shutdown_asked()) {
+            self.end();
+        }
+        self.is_shutdown
+    }
+
+    /// Ends the scene, once, whatever is alive, pending or dying.
+    pub(super) fn end(&mut self) {
+        self.is_shutdown = true;
+        self.refuse_remotes();
+        self.end_systems();
+        self.end_actors();
+    }
+
+    /// Closes the inbox, and then cancels what was on its way: nothing stays Pending for ever.
+    fn refuse_remotes(&mut self) {
+        for request in self.link.close() {
+            if let Request::Admit(newborn) = request {
+                // SAFETY: this thread has the scene, and the actor was handed to it
+                // (invariant 16).
+                let actor = unsafe { newborn.cell.take() };
+                self.panics.contain(|| drop(actor));
+                let _ = self.registry.store.cancel(newborn.handle);
+            }
+        }
+    }
+
+    fn end_systems(&mut self) {
+        let Scene { services, time, hub, panics, .. } = self;
+        let end = Teardown { reason: EndReason::Shutdown, services, time };
+        let mut number = 0;
+        while let Some(system) = hub.get(number) {
+            number += 1;
+            panics.contain(|| system.scene_shutdown(&end));
+        }
+    }
+
+    /// A ticket keeps a slot, and no actor.
+    fn end_actors(&mut self) {
+        let store = self.registry.store.clone();
+        let pinned = store.pin();
+        for doomed in self.registry.doom_all() {
+            self.destroy(&doomed, EndReason::Shutdown);
+            // Deferred, where somebody has a ticket.
+            let _ = store.reap(doomed.handle);
+        }
+        drop(pinned);
+        self.published.clear();
+        store.reclaim_at_once();
+    }
+}

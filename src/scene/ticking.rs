@@ -1,0 +1,176 @@
+//! The frame: its phases in their order, and the actors in parallel.
+
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+
+use super::actor::Core;
+use super::component::tick_all;
+use super::context::{Seen, TickContext};
+use super::frame::Frame;
+use super::panics::Panics;
+use super::phase::Phase;
+use super::random::{Dice, Drawer};
+use super::registry::Entry;
+use super::remote::Request;
+use super::time::FrameReport;
+use super::work::Work;
+use super::Scene;
+use crate::reason::EndReason;
+
+/// Actors that are dealt out together at least: fewer are not worth a change of thread.
+const SMALLEST_PART: usize = 64;
+/// Parts for each thread, so that one that takes longer does not keep all others waiting.
+const PARTS_EACH: usize = 8;
+
+/// What comes of a part of the actors.
+pub(super) struct Part<C: Core> {
+    asked: RefCell<Vec<Work<C>>>,
+    panics: Panics,
+}
+
+impl<C: Core> Part<C> {
+    fn new() -> Part<C> {
+        Part { asked: RefCell::new(Vec::new()), panics: Panics::default() }
+    }
+}
+
+/// How long something takes.
+fn timed(work: impl FnOnce()) -> Duration {
+    let begun = Instant::now();
+    work();
+    begun.elapsed()
+}
+
+impl<C: Core> Scene<C> {
+    /// One frame of `dt` scaled seconds.
+    pub(super) fn run_frame(&mut self, dt: f32) {
+        self.report = FrameReport::default();
+        if self.end_if_asked() {
+            return;
+        }
+        self.report.phases[0] = timed(|| {
+            self.sweep();
+            self.admit();
+        });
+        self.time.frame += 1;
+        if !self.time.paused {
+            self.time.elapsed += f64::from(dt);
+            self.run_phases(dt);
+        }
+        self.end_if_asked();
+    }
+
+    /// Every phase that may run: a panic lets its own phase finish, and no later one begin.
+    fn run_phases(&mut self, dt: f32) {
+        let mut phases = Phase::ALL.into_iter();
+        for slot in 1..self.report.phases.len() {
+            if self.panics.any() {
+                return;
+            }
+            // The actor phase runs behind Pre.
+            let took = match slot {
+                2 => timed(|| self.tick_actors(dt)),
+                _ => match phases.next() {
+                    Some(phase) => timed(|| self.tick_systems(phase, dt)),
+                    None => return,
+                },
+            };
+            self.report.phases[slot] = took;
+        }
+    }
+
+    /// Ends those that were killed before this frame and that no ticket keeps.
+    fn sweep(&mut self) {
+        let store = self.registry.store.clone();
+        let mut swept = std::mem::take(&mut self.swept);
+        self.registry.take_doomed(&mut swept);
+        if !swept.is_empty() {
+            // Held for all of them, so that none pins for itself.
+            let _pinned = store.pin();
+            for (doomed, sealed) in swept.drain(..) {
+                self.destroy(&doomed, EndReason::Killed);
+                self.published.forget(doomed.handle);
+                store.finish(sealed);
+            }
+            self.registry.close_gaps();
+        }
+        self.swept = swept;
+        // Now, so that which slots serve next does not depend on when readers come by.
+        store.reclaim_at_once();
+    }
+
+    /// Takes in what other threads have asked for.
+    fn admit(&mut self) {
+        for request in self.link.take() {
+            self.queue.push_back(match request {
+                Request::Admit(newborn) => Work::Introduce(newborn),
+                Request::Kill(handle) => Work::Kill(handle),
+            });
+        }
+        self.drain();
+    }
+
+    fn tick_systems(&mut self, phase: Phase, dt: f32) {
+        let mut number = 0;
+        while let Some(place) = self.hub.place(phase, number) {
+            number += 1;
+            let dice = Dice::new(self.seed, Drawer::System, place as u64, self.time.frame);
+            let Scene { registry, services, time, report, queue, hub, panics, .. } = self;
+            if let Some(system) = hub.ticking(place) {
+                let mut frame = Frame { registry, services, time, report, queue, dice };
+                panics.contain(|| system.tick(&mut frame, dt));
+            }
+            self.drain();
+        }
+    }
+
+    /// Publishes every Active actor, ticks each of them, and then does what they have asked for, in
+    /// order of creation.
+    fn tick_actors(&mut self, dt: f32) {
+        self.published.grow_to(self.registry.store.slots());
+        let Scene { registry, services, time, published, workers, parts, seed, .. } = self;
+        let published = &*published;
+        let entries = registry.entries();
+        let size = entries.len().div_ceil(workers.count() * PARTS_EACH).max(SMALLEST_PART);
+        let needed = entries.len().div_ceil(size);
+        if needed > parts.len() {
+            parts.resize_with(needed, Part::new);
+        }
+        workers.deal(entries, size, parts, |entries, part| {
+            each_active(entries, &mut part.panics, |entry| {
+                // SAFETY: this worker was dealt the entry, and nobody reads before all have
+                // published (invariant 16).
+                unsafe { published.publish(entry) };
+            });
+        });
+        let store = &registry.store;
+        let seen = &Seen { store, published, services, time, seed: *seed };
+        workers.deal(entries, size, parts, |entries, part| {
+            let Part { asked, panics } = part;
+            let mut cx = TickContext::new(seen, asked);
+            each_active(entries, panics, |entry| {
+                // SAFETY: this worker was dealt the entry, of which the actor has one; others see
+                // what is published, which is apart (invariant 16).
+                let Some(actor) = (unsafe { entry.cell.get_mut() }) else { return };
+                cx.turn_to(entry.birth);
+                C::tick(actor, &cx, dt);
+                tick_all(actor, &cx, dt);
+            });
+        });
+        for part in &mut self.parts {
+            self.queue.extend(part.asked.get_mut().drain(..));
+            self.panics.take_over(&mut part.panics);
+        }
+        self.drain();
+    }
+}
+
+/// Calls `work` for everybody who was not killed. A panic ends the turn of its actor alone.
+fn each_active<C: Core>(
+    entries: &[Entry<C>],
+    panics: &mut Panics,
+    mut work: impl FnMut(&Entry<C>),
+) {
+    let mut rest = entries.iter();
+    while !panics.contain(|| rest.by_ref().filter(|entry| !entry.dying).for_each(&mut work)) {}
+}

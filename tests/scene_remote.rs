@@ -1,0 +1,133 @@
+//! Other threads create, kill and settle while the scene ticks.
+
+#[path = "scene/world.rs"]
+#[allow(dead_code, reason = "each file of tests uses a part of it")]
+mod world;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use hatchery::scene::CreateError;
+use hatchery::{HoldError, Limits, LookupError, SpawnFailure, State};
+use world::*;
+
+#[test]
+fn remote_actor_is_pending_until_a_frame_admits_it_paused_or_not() {
+    let log = Log::default();
+    let mut scene = scene().system(Hearing(log.clone(), "system")).build().unwrap();
+    let remote = scene.remote();
+    let plan = Arc::new(Plan::new(&log, "orc"));
+    let orc = {
+        let remote = remote.clone();
+        let spawner = move || remote.create_actor([1.0; 2], plan, |_| ()).unwrap();
+        thread::spawn(spawner).join().unwrap()
+    };
+    assert_eq!(log.take(), ["init orc"]);
+    assert_eq!(remote.state(orc), Ok(State::Pending));
+    assert_eq!(scene.actor(orc).map(drop), Err(LookupError::Pending { handle: orc }));
+    assert!(matches!(remote.settle(orc), Err(HoldError::Lookup(LookupError::Pending { .. }))));
+    scene.set_paused(true);
+    scene.tick(0.1);
+    assert_eq!(log.take(), ["created orc", "system hears created orc"]);
+    assert_eq!(remote.state(orc), Ok(State::Active));
+
+    assert!(remote.kill_actor(orc));
+    assert_eq!(scene.state(orc), Ok(State::Active), "not before the next frame");
+    scene.tick(0.1);
+    assert_eq!(scene.state(orc), Ok(State::Dying));
+    assert!(!remote.kill_actor(orc), "killed already");
+    scene.tick(0.1);
+    assert!(remote.state(orc).is_err() && !remote.kill_actor(orc));
+}
+
+#[test]
+fn remote_into_a_full_scene_is_told_so() {
+    let log = Log::default();
+    let scene = scene().limits(Limits::reject(1)).build().unwrap();
+    let remote = scene.remote();
+    let plan = Arc::new(Plan::new(&log, "orc"));
+    assert!(remote.create_actor([0.0; 2], Arc::clone(&plan), |_| ()).is_ok());
+    let full = remote.create_actor([0.0; 2], plan, |_| ()).unwrap_err();
+    assert_eq!(full, CreateError::Spawn(SpawnFailure::Exhausted { capacity: 1 }));
+}
+
+#[test]
+fn ticket_keeps_a_killed_actor_through_sweeps() {
+    let log = Log::default();
+    let mut scene = scene().build().unwrap();
+    let orc = scene.create_actor([0.0; 2], &Plan::new(&log, "orc"), |_| ()).unwrap();
+    let (first, second) = (scene.settle(orc).unwrap(), scene.remote().settle(orc).unwrap());
+    scene.kill_actor(orc).unwrap();
+    log.take();
+    for _ in 0..3 {
+        scene.tick(0.1);
+    }
+    assert_eq!((scene.state(orc), scene.alive_actors().count()), (Ok(State::Dying), 1));
+    drop(first);
+    scene.tick(0.1);
+    assert!(scene.actor(orc).is_ok());
+    thread::spawn(move || drop(second)).join().unwrap();
+    assert_eq!(log.take(), Vec::<String>::new(), "hooks run on the scene's thread");
+    scene.tick(0.1);
+    assert_eq!(log.take(), ["cleanup orc Killed", "drop orc"]);
+    assert_eq!(scene.store_stats().live, 0);
+}
+
+#[test]
+fn remote_outlives_its_scene_and_keeps_nothing() {
+    let log = Log::default();
+    let scene = scene().scene(hatchery::SceneId(912)).build().unwrap();
+    let remote = scene.remote();
+    drop(scene);
+    assert!(remote.is_shutdown());
+    let plan = Arc::new(Plan::new(&log, "orc"));
+    let scene = hatchery::SceneId(912);
+    let refused = remote.create_actor([0.0; 2], plan, |_| ());
+    assert_eq!(refused, Err(CreateError::Shutdown { scene }));
+    assert!(world::scene().scene(scene).build().is_ok(), "the id is free");
+}
+
+#[test]
+fn remotes_create_and_kill_while_the_scene_ticks_and_nothing_is_lost() {
+    let log = Log::default();
+    let mut scene = scene().build().unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let workers: Vec<_> = (0..3)
+        .map(|number: usize| {
+            let (remote, stop) = (scene.remote(), Arc::clone(&stop));
+            let plan = Arc::new(Plan::new(&log, ""));
+            thread::spawn(move || {
+                let (mut made, mut kept) = (0_usize, Vec::new());
+                while !stop.load(Ordering::Relaxed) {
+                    match remote.create_actor([number as f32; 2], Arc::clone(&plan), |_| ()) {
+                        Ok(handle) => kept.push(handle),
+                        Err(CreateError::Shutdown { .. }) => break,
+                        Err(other) => panic!("{other}"),
+                    }
+                    made += 1;
+                    if made % 3 == 0 {
+                        remote.kill_actor(kept.swap_remove(made % kept.len()));
+                    }
+                    thread::yield_now();
+                }
+                made
+            })
+        })
+        .collect();
+    let (mut created, mut destroyed) = (0, 0);
+    for frame in 0..200 {
+        scene.tick(0.01);
+        created += scene.last_frame().created;
+        destroyed += scene.last_frame().destroyed;
+        assert_eq!(scene.alive_actors().count(), created - destroyed, "frame {frame}");
+        log.take();
+    }
+    scene.shutdown();
+    stop.store(true, Ordering::Relaxed);
+    let made: usize = workers.into_iter().map(|worker| worker.join().unwrap()).sum();
+    assert!(made >= created);
+    assert_eq!(scene.store_stats().live, 0);
+    let stats = scene.store_stats();
+    assert_eq!(stats.spawned, stats.cancelled + stats.reaped);
+}
