@@ -1,0 +1,13 @@
+#![doc = include_str!("../README.md")]
+
+pub mod allocator;
+pub mod baton;
+pub mod cores;
+pub mod drive;
+pub mod marks;
+pub mod mesi;
+pub mod names;
+pub mod places;
+pub mod run;
+pub mod simulation;
+pub mod trace;
