@@ -41,12 +41,6 @@ impl Count {
     pub fn all(self) -> u64 {
         self.transfers() + self.upgraded
     }
-
-    /// What a line cannot do for two cores at the same time: becoming somebody's alone, and coming
-    /// back to be read after that.
-    pub fn exclusive(self) -> u64 {
-        self.owned + self.upgraded
-    }
 }
 
 impl AddAssign for Count {

@@ -47,8 +47,12 @@ impl Bare {
             let place = &self.places[number as usize];
             // Relaxed: the tag shows whether it was the link of this top.
             let next = next_tag(head) | u64::from(place.below.load(Ordering::Relaxed));
-            match self.head.0.compare_exchange_weak(head, next, Ordering::Acquire, Ordering::Acquire)
-            {
+            match self.head.0.compare_exchange_weak(
+                head,
+                next,
+                Ordering::Acquire,
+                Ordering::Acquire,
+            ) {
                 Ok(_) => {
                     // Relaxed: the place is this thread's; the generation publishes it.
                     place.words.iter().for_each(|word| word.store(1, Ordering::Relaxed));
@@ -70,8 +74,12 @@ impl Bare {
             place.below.store(head as u32, Ordering::Relaxed);
             let next = next_tag(head) | u64::from(number + 1);
             // Release: publishes the link; pairs with the Acquire of `take`.
-            match self.head.0.compare_exchange_weak(head, next, Ordering::Release, Ordering::Relaxed)
-            {
+            match self.head.0.compare_exchange_weak(
+                head,
+                next,
+                Ordering::Release,
+                Ordering::Relaxed,
+            ) {
                 Ok(_) => return,
                 Err(actual) => head = actual,
             }
@@ -87,7 +95,7 @@ fn next_tag(head: u64) -> u64 {
 pub fn run(drive: Drive) -> Result<(), String> {
     let bare = operation(|| Bare::new(drive.threads * 2 * WINDOW));
     let take = || operation(|| bare.take()).expect("there are more places than are taken");
-    drive.turns().take(
+    drive.take_turns(
         |_| ((0..WINDOW).map(|_| take()).collect::<Vec<_>>(), 0),
         |(taken, lives)| {
             let at = *lives % WINDOW;

@@ -45,7 +45,7 @@ pub fn session(
         None => builder,
     };
     let store = made(|| builder.build())?;
-    drive.turns().take(
+    drive.take_turns(
         |number| {
             let session = operation(|| store.pin());
             let spawn = |_| operation(|| session.spawn_active([number as u64; 8]));
@@ -73,7 +73,7 @@ pub fn unpinned(drive: Drive) -> Result<(), String> {
         .expect("nobody else ends it")
         .expect("there is room");
     };
-    drive.turns().take(
+    drive.take_turns(
         |number| {
             let spawn = |_| operation(|| store.spawn_active([number as u64; 8]));
             let mut state = ((0..64).flat_map(spawn).collect(), 0);

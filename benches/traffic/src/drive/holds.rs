@@ -23,7 +23,7 @@ pub fn run(drive: Drive) -> Result<(), String> {
         });
         ended.expect("nobody else ends it");
     };
-    drive.turns().take(
+    drive.take_turns(
         |number| {
             let mut state = (operation(|| store.pin()), 0);
             (0..drive.lead(number)).for_each(|_| life(&mut state));

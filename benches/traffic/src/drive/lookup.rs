@@ -5,9 +5,6 @@ use hatchery::{Handle, Pinned};
 use super::{Drive, Payload, made};
 use crate::marks::operation;
 
-/// Look-ups in a turn: they are short.
-pub const EACH_TURN: usize = 16;
-
 /// Entities that each thread has to itself.
 const OWN: usize = 64;
 
@@ -20,19 +17,17 @@ struct Reader<'s> {
 
 impl Reader<'_> {
     fn look(&mut self) {
-        for _ in 0..EACH_TURN {
-            let handle = self.handles[self.at % self.handles.len()];
-            self.at += 1;
-            let first = operation(|| self.session.get(handle).map(|payload| payload[0]));
-            assert!(first.is_ok(), "the entity is alive");
-        }
+        let handle = self.handles[self.at % self.handles.len()];
+        self.at += 1;
+        let first = operation(|| self.session.get(handle).map(|payload| payload[0]));
+        assert!(first.is_ok(), "the entity is alive");
     }
 }
 
 /// Of the thread's own entities.
 pub fn own(drive: Drive) -> Result<(), String> {
     let store = made(|| drive.builder().build())?;
-    drive.turns().take(
+    drive.take_turns(
         |number| {
             let session = operation(|| store.pin());
             let spawn = |_| operation(|| session.spawn_active([number as u64; 8]));
@@ -48,7 +43,7 @@ pub fn own(drive: Drive) -> Result<(), String> {
 pub fn hot(drive: Drive) -> Result<(), String> {
     let store = made(|| drive.builder().build())?;
     let hot = made(|| store.spawn_active([1; 8]))?;
-    drive.turns().take(
+    drive.take_turns(
         |_| Reader { session: operation(|| store.pin()), handles: vec![hot], at: 0 },
         Reader::look,
     );

@@ -19,14 +19,14 @@ use crate::marks::{operation, page, speak};
 /// What an entity carries: 64 bytes.
 type Payload = [u64; 8];
 
-/// Lives between two repins of a session, and a thread's turns between two calls of `repin`.
-pub const REPIN: usize = 256;
+/// Lives between two repins of a session.
+pub const REPIN: usize = 64;
 
 /// Indices in a batch, where nothing makes batches smaller.
 pub const BATCH: usize = 256;
 
 /// What is done over and over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Work {
     /// `get` under a pin, of 64 entities that the thread has to itself.
     GetOwn,
@@ -47,7 +47,7 @@ pub enum Work {
     Unpinned,
     /// `spawn_active`, `kill_and_hold`, `reap`, and the drop of the hold that ends it.
     Holds,
-    /// `Pool::acquire`, a use, `Lease::release`.
+    /// `Pool::acquire`, a use, `Pool::release`, 8 held a thread.
     Pool,
     /// Taking from one Treiber stack over an array and giving back, 64 places out a thread.
     Bare,
@@ -74,21 +74,35 @@ pub struct Drive {
 }
 
 impl Work {
-    /// How often the operation is done in a turn.
+    /// How often the operation is done in a turn: once where all threads write the same lines, so
+    /// that these change hands at every operation, and more often where a turn would take longer
+    /// than what is done in it.
     pub fn each_turn(self) -> usize {
         match self {
-            Work::GetOwn | Work::GetHot => lookup::EACH_TURN,
-            _ => 1,
+            Work::GetOwn | Work::GetHot => 16,
+            Work::Churn64 | Work::Churn1024 | Work::Small | Work::Remote | Work::Unpinned => 8,
+            Work::Bounded | Work::Holds | Work::Pool | Work::Bare => 1,
         }
     }
 
-    /// Whether batches of Dead slots travel, and turns enough are needed to see some.
+    /// Whether batches of Dead slots travel, so that it takes many operations to see some.
     pub fn has_batches(self) -> bool {
         !matches!(self, Work::GetOwn | Work::GetHot | Work::Pool | Work::Bare)
     }
 }
 
 impl Drive {
+    /// Of so many turns that batches come round, in as little time as that takes.
+    pub fn new(work: Work, threads: usize, shards: usize) -> Drive {
+        // Until a first batch has come back, and then a batch of each thread or half of one.
+        let (warm, measured) = match work {
+            _ if work.has_batches() => (2 * BATCH, (2048 / threads).clamp(BATCH / 2, 1024)),
+            _ => (128, 128),
+        };
+        let turn = work.each_turn();
+        Drive { work, threads, shards, warm: warm / turn, measured: measured / turn }
+    }
+
     /// Says where the page of marks is, waits until somebody has taken note, and does the work.
     ///
     /// # Errors
@@ -121,8 +135,15 @@ impl Drive {
         }
     }
 
-    fn turns(self) -> Turns {
-        Turns { threads: self.threads, warm: self.warm, measured: self.measured }
+    /// How many operations are measured, on all threads together.
+    pub fn operations(self) -> usize {
+        self.threads * self.measured * self.work.each_turn()
+    }
+
+    /// Lets every thread `begin`, and do `work` as often as is asked for.
+    fn take_turns<S>(self, begin: impl Fn(usize) -> S + Sync, work: impl Fn(&mut S) + Sync) {
+        let turns = Turns { threads: self.threads, warm: self.warm, measured: self.measured };
+        turns.take(begin, |state| (0..self.work.each_turn()).for_each(|_| work(state)));
     }
 
     fn builder(self) -> StoreBuilder<Payload> {

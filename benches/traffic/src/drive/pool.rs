@@ -1,25 +1,37 @@
 //! Leases of a pool.
 
-use hatchery::Limits;
-use hatchery::pool::Pool;
+use hatchery::pool::{Lease, Pool};
+use hatchery::{Limits, SpawnFailure};
 
 use super::{Drive, made};
 use crate::cores::pretend;
 use crate::marks::operation;
 
-/// Acquires, uses and releases an object; one is held at a time.
+/// Leases that each thread holds. With none held, the threads, whose operations never overlap here,
+/// would need one object among them.
+const HELD: usize = 8;
+
+type Object = Vec<u64>;
+
+fn acquire(pool: &Pool<Object>) -> Result<Lease<Object>, SpawnFailure> {
+    let mut lease = pool.acquire()?;
+    lease.with(|object| object.push(1));
+    Ok(lease)
+}
+
+/// Releases the oldest lease, acquires another, and uses its object.
 pub fn run(drive: Drive) -> Result<(), String> {
     pretend(drive.shards)?;
-    let pool = made(|| Pool::<Vec<u64>>::new(Limits::reject(16 * drive.threads)))?;
-    let lease = || {
-        let used = operation(|| {
-            let mut lease = pool.acquire().ok()?;
-            let used = lease.with(|object| object.push(1));
-            pool.release(lease);
-            used
-        });
-        assert!(used.is_some(), "objects are enough, and none is revoked");
-    };
-    drive.turns().take(|_| lease(), |()| lease());
+    let pool = made(|| Pool::new(Limits::reject(2 * HELD * drive.threads)))?;
+    drive.take_turns(
+        |_| (0..HELD).flat_map(|_| operation(|| acquire(&pool))).collect::<Vec<_>>(),
+        |held| {
+            let next = operation(|| {
+                pool.release(held.remove(0));
+                acquire(&pool)
+            });
+            held.push(next.expect("objects are more than leases"));
+        },
+    );
     Ok(())
 }

@@ -50,7 +50,7 @@ pub fn run(drive: Drive) -> Result<(), String> {
     let store = made(|| drive.builder().build())?;
     let mailboxes: Vec<Mutex<VecDeque<Handle>>> =
         (0..drive.threads).map(|_| Mutex::new(VecDeque::with_capacity(2 * UNDER_WAY))).collect();
-    drive.turns().take(
+    drive.take_turns(
         |number| {
             let (own, next) = (&mailboxes[number], &mailboxes[(number + 1) % drive.threads]);
             let session = operation(|| store.pin());
