@@ -118,9 +118,8 @@ fn shards(plan: &Plan, outcomes: &Outcomes) -> String {
 }
 
 fn estimates(plan: &Plan, outcomes: &Outcomes) -> String {
-    let title = format!(
-        "Throughput, if a transfer takes {TRANSFER} ns and {INSTRUCTIONS} instructions one"
-    );
+    let title =
+        format!("Throughput, at {TRANSFER} ns a line and {INSTRUCTIONS} instructions a nanosecond");
     let columns = plan.threads.iter().map(|threads| format!("{threads} T"));
     let mut table = head(&title, "million a second", columns);
     for work in Work::value_variants() {

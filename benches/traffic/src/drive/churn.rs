@@ -59,10 +59,17 @@ pub fn session(
     Ok(())
 }
 
+/// What a thread has that pins for each operation: at first a session, what is alive, its lives.
+///
+/// The first session is there until every thread has had one, so that each has claimed a magazine of
+/// its own. Operations that never overlap would all share one.
+type Unpinned<'s> = (Option<Pinned<'s, Payload>>, Vec<Handle>, usize);
+
 /// By the methods of `Store`.
 pub fn unpinned(drive: Drive) -> Result<(), String> {
     let store: Store<Payload> = made(|| drive.builder().build())?;
-    let life = |(alive, lives): &mut (Vec<Handle>, usize)| {
+    let life = |(first, alive, lives): &mut Unpinned<'_>| {
+        *first = None;
         let at = *lives % alive.len();
         *lives += 1;
         let oldest = alive[at];
@@ -75,10 +82,10 @@ pub fn unpinned(drive: Drive) -> Result<(), String> {
     };
     drive.take_turns(
         |number| {
-            let spawn = |_| operation(|| store.spawn_active([number as u64; 8]));
-            let mut state = ((0..64).flat_map(spawn).collect(), 0);
-            (0..drive.lead(number)).for_each(|_| life(&mut state));
-            state
+            let first = operation(|| store.pin());
+            let spawn = |_| operation(|| first.spawn_active([number as u64; 8]));
+            let alive = (0..64).flat_map(spawn).collect();
+            (Some(first), alive, drive.lead(number))
         },
         life,
     );

@@ -85,6 +85,15 @@ impl Work {
         }
     }
 
+    /// On how many threads it is looked at in a full run: less far where more threads add time and
+    /// nothing that the others do not show.
+    pub fn most_threads(self) -> usize {
+        match self {
+            Work::Churn1024 | Work::Small | Work::Unpinned | Work::Holds => 16,
+            _ => 64,
+        }
+    }
+
     /// Whether batches of Dead slots travel, so that it takes many operations to see some.
     pub fn has_batches(self) -> bool {
         !matches!(self, Work::GetOwn | Work::GetHot | Work::Pool | Work::Bare)
