@@ -107,7 +107,9 @@ fn simulated(child: &mut Child) -> Result<Outcome, String> {
         if outcome.done {
             Ok(outcome)
         } else {
-            Err(format!("the trace has no end\n{}", told.join("\n")))
+            // It ends when valgrind does, or is about to.
+            let status = child.wait().map_err(|error| error.to_string())?;
+            Err(format!("the trace has no end, {status}\n{}", told.join("\n")))
         }
     })
 }
