@@ -265,26 +265,30 @@ impl<T> Core<T> {
         Ok(first)
     }
 
-    /// A batch that is ripe, or that the collector can ripen now.
+    /// A batch that is ripe, or that the collector can ripen now. One's own before a neighbour's: its
+    /// slots lie in this core's cache.
     fn ripe(&self, session: &Session) -> Option<Owned> {
-        self.circulation.take_ripe(session.home()).or_else(|| self.ripen(session))
+        let own = || self.circulation.take_ripe_of(session.home());
+        own()
+            .or_else(|| self.ripen(session, own))
+            .or_else(|| self.circulation.take_ripe(session.home()))
     }
 
     /// Any batch of slots that are free already, or that can be gathered and ripened now.
     pub(super) fn scour(&self, session: &Session) -> Option<Owned> {
         self.ripe(session)
             .or_else(|| self.gather(session, session.may_repin() || self.starving.get() > 0))
-            .or_else(|| self.ripen(session))
+            .or_else(|| self.ripen(session, || self.circulation.take_ripe(session.home())))
     }
 
-    /// Asks the collector to advance until something is ripe.
-    fn ripen(&self, session: &Session) -> Option<Owned> {
+    /// Asks the collector to advance until there is something to take.
+    fn ripen(&self, session: &Session, take: impl Fn() -> Option<Owned>) -> Option<Owned> {
         for _ in 0..ADVANCES {
             if self.circulation.in_limbo() == 0 {
                 return None;
             }
             session.advance();
-            if let Some(batch) = self.circulation.take_ripe(session.home()) {
+            if let Some(batch) = take() {
                 return Some(batch);
             }
         }
