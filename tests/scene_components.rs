@@ -28,9 +28,12 @@ impl Drop for Counted {
 }
 
 /// Types of all sizes and alignments, and one of no size.
+#[expect(dead_code, reason = "it counts")]
 struct Small(u8, Counted);
+#[expect(dead_code, reason = "it counts")]
 struct Large([u64; 100], Counted);
 #[repr(align(128))]
+#[expect(dead_code, reason = "it counts")]
 struct Aligned(u8, Counted);
 struct Nothing;
 
@@ -109,7 +112,7 @@ fn component_of_the_same_type_replaces_and_may_stop_ticking() {
 #[test]
 fn exchanged_actors_keep_their_components() {
     let (log, count) = (Log::default(), Arc::new(AtomicUsize::new(0)));
-    let exchange = Doing(Phase::Main, |frame: &mut hatchery::scene::Frame<'_, Unit>, _| {
+    let exchange = doing(Phase::Main, |frame, _| {
         let mut actors = frame.actors_mut();
         let (first, second) = (actors.next().unwrap(), actors.next().unwrap());
         std::mem::swap(first, second);

@@ -84,7 +84,9 @@ impl TickSystem<Cell> for Keeper {
         if many > 900 {
             let culled: Vec<Handle> =
                 frame.actors().skip(offset as usize).step_by(7).map(Actor::handle).collect();
-            culled.into_iter().for_each(|handle| drop(frame.kill_actor(handle)));
+            culled.into_iter().for_each(|handle| {
+                let _ = frame.kill_actor(handle);
+            });
         }
         frame.create_actor(offset, &many_as(many), |actor| actor.add_component(Wander(0))).unwrap();
     }
@@ -134,6 +136,13 @@ fn worlds_of_other_seeds_are_others() {
     assert_ne!(run(1, 8), run(1, 7));
 }
 
+/// Kills those that are not Dying already.
+fn kill(scene: &mut Scene<Cell>, handles: Vec<Handle>) {
+    for handle in handles {
+        let _ = scene.kill_actor(handle);
+    }
+}
+
 #[test]
 fn slots_serve_again_after_the_sweep() {
     let mut scene = Scene::<Cell>::builder().limits(Limits::reject(10)).threads(1).build().unwrap();
@@ -148,11 +157,11 @@ fn slots_serve_again_after_the_sweep() {
         scene.tick(0.0);
         // Those that hooks have made.
         let rest: Vec<Handle> = scene.alive_actors().map(Actor::handle).collect();
-        rest.into_iter().for_each(|handle| drop(scene.kill_actor(handle)));
+        kill(&mut scene, rest);
         while scene.alive_actors().next().is_some() {
             let rest: Vec<Handle> = scene.alive_actors().map(Actor::handle).collect();
             scene.tick(0.0);
-            rest.into_iter().for_each(|handle| drop(scene.kill_actor(handle)));
+            kill(&mut scene, rest);
         }
     }
     assert!(scene.store_stats().slots <= 128, "{:?}", scene.store_stats());

@@ -29,8 +29,7 @@ fn hook_that_kills_itself_and_its_parent_ends_each_once() {
     assert_eq!(log.take(), ["pending destroy child", "pending destroy parent"]);
     assert_eq!((scene.last_frame().killed, scene.last_frame().refused), (2, 2));
     scene.tick(0.1);
-    let ended =
-        ["cleanup child Killed", "drop child", "cleanup parent Killed", "drop parent"];
+    let ended = ["cleanup child Killed", "drop child", "cleanup parent Killed", "drop parent"];
     assert_eq!(log.take(), ended);
 }
 
@@ -70,11 +69,7 @@ fn destroyed_hook_finds_nobody_under_its_own_handle() {
             assert_eq!(owner.position, [3.0, 4.0]);
             self.0.note("read");
         }
-        fn on_destroyed(
-            &mut self,
-            owner: &mut Actor<Unit>,
-            _: &hatchery::scene::Teardown<'_>,
-        ) {
+        fn on_destroyed(&mut self, owner: &mut Actor<Unit>, _: &hatchery::scene::Teardown<'_>) {
             let handle = owner.handle();
             let remote = self.1.as_ref().unwrap();
             assert_eq!(remote.state(handle), Err(LookupError::NotFound { handle }));
@@ -98,8 +93,7 @@ fn destroyed_hook_finds_nobody_under_its_own_handle() {
 fn hook_that_kills_whom_a_later_hook_handles_leaves_it_whole_for_that() {
     let log = Log::default();
     let mut scene = scene().system(Hearing(log.clone(), "later")).build().unwrap();
-    let plan =
-        Plan::new(&log, "brief").created(|actor, cx| cx.kill_actor(actor.handle()));
+    let plan = Plan::new(&log, "brief").created(|actor, cx| cx.kill_actor(actor.handle()));
     let brief = scene.create_actor([0.0; 2], &plan, |_| ()).unwrap();
     let heard = [
         "init brief",

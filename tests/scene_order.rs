@@ -70,7 +70,7 @@ fn phases_run_in_order_and_systems_of_one_in_order_of_registration() {
     let log = Log::default();
     let phase = |phase, name: &'static str| {
         let log = log.clone();
-        Doing(phase, move |_: &mut _, _| log.note(name))
+        doing(phase, move |_, _| log.note(name))
     };
     let mut scene = scene()
         .tick_system(phase(Phase::Presentation, "presentation"))
@@ -92,7 +92,7 @@ fn actor_created_in_pre_ticks_in_the_same_frame_and_in_main_in_the_next() {
     let make = |phase, name: &'static str| {
         let plan = Plan::new(&log, name);
         let mut made = false;
-        Doing(phase, move |frame: &mut hatchery::scene::Frame<'_, Unit>, _| {
+        doing(phase, move |frame, _| {
             if !std::mem::replace(&mut made, true) {
                 let handle = frame.create_actor([0.0; 2], &plan, |_| ()).unwrap();
                 assert!(frame.actor(handle).is_err(), "Pending until the tick returns");

@@ -110,8 +110,8 @@ fn drop_shuts_down() {
 fn shutdown_asked_for_inside_a_frame_is_carried_out_at_its_end() {
     let log = Log::default();
     let noting = log.clone();
-    let pre = Doing(Phase::Pre, |frame: &mut hatchery::scene::Frame<'_, Unit>, _| frame.shutdown());
-    let show = Doing(Phase::Presentation, move |_: &mut _, _| noting.note("shown"));
+    let pre = doing(Phase::Pre, |frame, _| frame.shutdown());
+    let show = doing(Phase::Presentation, move |_, _| noting.note("shown"));
     let mut scene: Scene<Unit> = scene().tick_system(pre).tick_system(show).build().unwrap();
     scene.create_actor([0.0; 2], &Plan::new(&log, "orc"), |_| ()).unwrap();
     log.take();

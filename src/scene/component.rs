@@ -353,7 +353,7 @@ unsafe fn tick<C: Core, T: TickComponent<C>, S: Stored<T>>(
 #[inline]
 pub(super) fn tick_all<C: Core>(actor: &mut Actor<C>, cx: &TickContext<'_, C>, dt: f32) {
     let mut walk = Walk::of(&actor.components);
-    while let Some((kind, place)) = walk.next(&actor.components) {
+    while let Some((kind, place)) = walk.next_to_call(&actor.components) {
         if let Some(tick) = kind.tick {
             // SAFETY: the walk has just found the place in these components (invariant 17).
             unsafe { tick(actor, place, cx, dt) };

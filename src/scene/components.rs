@@ -222,10 +222,12 @@ impl<C: Core> Components<C> {
     /// Marks a component as out of its place, from where the caller reads it.
     ///
     /// # Panics
-    /// Never for a place that [`Walk::next`] has just found in these components.
+    /// Never for a place that [`Walk::next_to_call`] has just found in these components.
     #[inline]
     pub(super) fn take_out(&mut self, place: Place) -> NonNull<u8> {
-        let header = self.header_mut().filter(|header| header.id == place.block);
+        let header = self.header_mut();
+        let free = |header: &&mut Header| header.id == place.block && header.out == NOBODY;
+        let header = header.filter(free);
         let Some(header) = header else { unreachable!("the place is one of these components") };
         header.out = place.entry;
         // SAFETY: the place is in the block of this number (invariant 17).
@@ -257,11 +259,24 @@ fn end_of(data: u32, layout: Layout) -> u32 {
 fn block_layout(capacity: u32, align: u32) -> Layout {
     match Layout::from_size_align(capacity as usize, align as usize) {
         Ok(layout) => layout,
-        Err(_) => unreachable!("an align is a power of two, and the components of an actor are few"),
+        Err(_) => {
+            unreachable!("an align is a power of two, and the components of an actor are few")
+        }
     }
 }
 
 impl Walk {
+    /// The next component to be called. None while one is out, which is so only where user code has
+    /// exchanged actors: a block has one mark, so only one can be out at a time.
+    #[inline]
+    pub(super) fn next_to_call<C: Core>(
+        &mut self,
+        components: &Components<C>,
+    ) -> Option<(&'static Kind<C>, Place)> {
+        components.header().filter(|header| header.out == NOBODY)?;
+        self.next(components)
+    }
+
     #[inline]
     pub(super) fn of<C: Core>(components: &Components<C>) -> Walk {
         Walk { block: components.header().map_or(0, |header| header.id), next: FIRST }
@@ -269,10 +284,7 @@ impl Walk {
 
     /// The next component that is in its place.
     #[inline]
-    pub(super) fn next<C: Core>(
-        &mut self,
-        components: &Components<C>,
-    ) -> Option<(&'static Kind<C>, Place)> {
+    fn next<C: Core>(&mut self, components: &Components<C>) -> Option<(&'static Kind<C>, Place)> {
         let header = components.header()?;
         while header.id == self.block && self.next < header.used {
             let entry = self.next;

@@ -113,7 +113,7 @@ impl<C: Core> Scene<C> {
             return Err(begun);
         }
         let mut walk = Walk::of(&actor.components);
-        while let Some((kind, place)) = walk.next(&actor.components) {
+        while let Some((kind, place)) = walk.next_to_call(&actor.components) {
             begun.components += 1;
             // SAFETY: the walk has just found the place in these components (invariant 17).
             if !panics.contain(|| unsafe { (kind.created)(actor, place, &mut cx) }) {
@@ -143,7 +143,7 @@ impl<C: Core> Scene<C> {
         let mut cx = Commands { registry, services, time, owner: cell, dice, queue };
         panics.contain(|| C::on_pending_destroy(actor, &mut cx));
         let mut walk = Walk::of(&actor.components);
-        while let Some((kind, place)) = walk.next(&actor.components) {
+        while let Some((kind, place)) = walk.next_to_call(&actor.components) {
             // SAFETY: the walk has just found the place in these components (invariant 17).
             panics.contain(|| unsafe { (kind.pending_destroy)(actor, place, &mut cx) });
         }
@@ -171,7 +171,7 @@ impl<C: Core> Scene<C> {
         let mut walk = Walk::of(&actor.components);
         let mut told = 0;
         while told < begun.components {
-            let Some((kind, place)) = walk.next(&actor.components) else { break };
+            let Some((kind, place)) = walk.next_to_call(&actor.components) else { break };
             told += 1;
             // SAFETY: the walk has just found the place in these components (invariant 17).
             panics.contain(|| unsafe { (kind.destroyed)(actor, place, &end) });

@@ -139,7 +139,6 @@ pub use tags::TagSet;
 pub use teardown::Teardown;
 pub use time::{FrameReport, SceneTime};
 
-use self::cell::CellRef;
 use self::hub::Hub;
 use self::panics::Panics;
 use self::publish::Published;

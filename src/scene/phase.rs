@@ -24,6 +24,5 @@ pub enum Phase {
 }
 
 impl Phase {
-    pub(super) const ALL: [Phase; 4] =
-        [Phase::Pre, Phase::Main, Phase::Post, Phase::Presentation];
+    pub(super) const ALL: [Phase; 4] = [Phase::Pre, Phase::Main, Phase::Post, Phase::Presentation];
 }

@@ -184,11 +184,6 @@ impl<C: Core> Registry<C> {
         }
         all
     }
-
-    /// How many actors were numbered so far.
-    pub(super) fn births(&self) -> u64 {
-        self.births
-    }
 }
 
 impl<C: Core> Entry<C> {

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
+use super::Scene;
 use super::actor::Core;
 use super::component::tick_all;
 use super::context::{Seen, TickContext};
@@ -14,7 +15,6 @@ use super::registry::Entry;
 use super::remote::Request;
 use super::time::FrameReport;
 use super::work::Work;
-use super::Scene;
 use crate::reason::EndReason;
 
 /// Actors that are dealt out together at least: fewer are not worth a change of thread.

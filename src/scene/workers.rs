@@ -66,9 +66,9 @@ impl Workers {
         match self {
             Workers::Here => here(items, size, parts, work),
             #[cfg(all(feature = "rayon", not(all(loom, test))))]
-            Workers::Shared => shared(items, size, parts, work),
+            Workers::Shared => shared(items, size, parts, &work),
             #[cfg(all(feature = "rayon", not(all(loom, test))))]
-            Workers::Own(pool) => pool.install(|| shared(items, size, parts, work)),
+            Workers::Own(pool) => pool.install(|| shared(items, size, parts, &work)),
         }
     }
 }
@@ -93,7 +93,7 @@ fn shared<T: Sync, P: Send>(
     items: &[T],
     size: usize,
     parts: &mut [P],
-    work: impl Fn(&[T], &mut P) + Sync,
+    work: &(impl Fn(&[T], &mut P) + Sync),
 ) {
     use rayon::iter::{IndexedParallelIterator as _, ParallelIterator as _};
     use rayon::slice::{ParallelSlice as _, ParallelSliceMut as _};

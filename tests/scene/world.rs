@@ -188,7 +188,7 @@ impl System<Unit> for Hearing {
 }
 
 /// A system that does something in its phase.
-pub struct Doing<F>(pub Phase, pub F);
+pub struct Doing<F>(Phase, F);
 
 impl<F: Send + 'static> System<Unit> for Doing<F> {}
 
@@ -200,6 +200,14 @@ impl<F: FnMut(&mut Frame<'_, Unit>, f32) + Send + 'static> TickSystem<Unit> for 
     fn tick(&mut self, frame: &mut Frame<'_, Unit>, dt: f32) {
         (self.1)(frame, dt);
     }
+}
+
+/// A system of a closure: the bound is here, so that it is taken for every frame.
+pub fn doing<F>(phase: Phase, deed: F) -> Doing<F>
+where
+    F: FnMut(&mut Frame<'_, Unit>, f32) + Send + 'static,
+{
+    Doing(phase, deed)
 }
 
 pub fn scene() -> SceneBuilder<Unit> {
