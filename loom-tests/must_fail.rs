@@ -67,7 +67,7 @@ const FAULTS: [(&str, &str); 33] = [
 ];
 
 /// Each side of each tag, and a model that fails without it.
-const SIDES: [(&str, &str); 44] = [
+const SIDES: [(&str, &str); 48] = [
     ("P1.w", "word::publication_carries_the_payload"),
     ("P1.r", "word::publication_carries_the_payload"),
     ("P2.w", "word::entity_activated_by_another_thread_is_complete_for_a_third"),
@@ -112,6 +112,10 @@ const SIDES: [(&str, &str); 44] = [
     ("U1.r", "pool::use_against_reset_is_seen_or_passed_over"),
     ("K2.w", "pool::last_pool_dropped_against_two_leases_drops_each_object_once"),
     ("K2.r", "pool::last_pool_dropped_against_two_leases_drops_each_object_once"),
+    ("N1.w", "scene::request_pushed_against_take_and_close_comes_out_once"),
+    ("N1.r", "scene::request_pushed_against_take_and_close_comes_out_once"),
+    ("N2.w", "scene::shutdown_asked_for_by_another_thread_shows_what_it_did"),
+    ("N2.r", "scene::shutdown_asked_for_by_another_thread_shows_what_it_did"),
 ];
 
 #[test]

@@ -159,8 +159,9 @@ impl<C: Core> Registry<C> {
         self.gone.sort_unstable();
         let mut gone = self.gone.drain(..).peekable();
         let Some(&first) = gone.peek() else { return };
-        let mut to = self.alive.partition_point(|entry| entry.birth < first);
-        for from in to..self.alive.len() {
+        let begin = self.alive.partition_point(|entry| entry.birth < first);
+        let mut to = begin;
+        for from in begin..self.alive.len() {
             if gone.peek() == Some(&self.alive[from].birth) {
                 gone.next();
             } else {
