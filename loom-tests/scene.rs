@@ -1,10 +1,13 @@
 //! A scene and its remotes: the inbox, and creation, killing and tickets against the sweep and the
 //! shutdown.
+//!
+//! What runs whole frames is explored with one preemption: with two, the four of them take seven
+//! minutes for 1.9 million interleavings, and find nothing either.
 
 use loom::cell::UnsafeCell;
 use loom::thread;
 
-use super::model;
+use super::{explore, model};
 use crate::scene::testing::{Inbox, Link};
 use crate::scene::{Actor, Core, CreateError, Scene, TickContext};
 use crate::state::State;
@@ -36,7 +39,7 @@ impl Watched {
 
 #[test]
 fn request_pushed_against_take_and_close_comes_out_once() {
-    model("request_pushed_against_take_and_close_comes_out_once", 10, || {
+    model("request_pushed_against_take_and_close_comes_out_once", 5, || {
         let inbox = Arc::new(Inbox::new());
         let sender = thread::spawn({
             let inbox = Arc::clone(&inbox);
@@ -55,7 +58,7 @@ fn request_pushed_against_take_and_close_comes_out_once() {
 
 #[test]
 fn requests_of_two_come_out_once_each() {
-    model("requests_of_two_come_out_once_each", 20, || {
+    model("requests_of_two_come_out_once_each", 15, || {
         let inbox = Arc::new(Inbox::new());
         let sender = thread::spawn({
             let inbox = Arc::clone(&inbox);
@@ -109,7 +112,7 @@ fn scene() -> Scene<Unit> {
 
 #[test]
 fn remote_creation_against_a_frame_is_admitted_in_it_or_the_next() {
-    model("remote_creation_against_a_frame_is_admitted_in_it_or_the_next", 10, || {
+    explore("remote_creation_against_a_frame_is_admitted_in_it_or_the_next", 1, 0, || {
         let mut scene = scene();
         let remote = scene.remote();
         let spawner = thread::spawn(move || {
@@ -125,7 +128,7 @@ fn remote_creation_against_a_frame_is_admitted_in_it_or_the_next() {
 
 #[test]
 fn remote_creation_against_shutdown_leaves_nothing_pending() {
-    model("remote_creation_against_shutdown_leaves_nothing_pending", 10, || {
+    explore("remote_creation_against_shutdown_leaves_nothing_pending", 1, 0, || {
         let mut scene = scene();
         let remote = scene.remote();
         let spawner =
@@ -141,7 +144,7 @@ fn remote_creation_against_shutdown_leaves_nothing_pending() {
 
 #[test]
 fn ticket_against_a_sweep_keeps_the_actor_or_is_refused() {
-    model("ticket_against_a_sweep_keeps_the_actor_or_is_refused", 10, || {
+    explore("ticket_against_a_sweep_keeps_the_actor_or_is_refused", 1, 0, || {
         let mut scene = scene();
         let unit = scene.create_actor(7, &(), |_| ()).unwrap();
         scene.kill_actor(unit).unwrap();
@@ -164,7 +167,7 @@ fn ticket_against_a_sweep_keeps_the_actor_or_is_refused() {
 
 #[test]
 fn remote_kill_against_shutdown_ends_the_actor_once() {
-    model("remote_kill_against_shutdown_ends_the_actor_once", 10, || {
+    explore("remote_kill_against_shutdown_ends_the_actor_once", 1, 0, || {
         let mut scene = scene();
         let unit = scene.create_actor(7, &(), |_| ()).unwrap();
         let remote = scene.remote();

@@ -34,7 +34,7 @@
 //!
 //! # Features
 //!
-//! * `rayon` (default): `Pinned::par_iter` and `Pinned::par_iter_in`.
+//! * `rayon` (default): `Pinned::par_iter`, `Pinned::par_iter_in`, and the threads of a [`scene`].
 //! * `serde`: handles as text or 12 bytes, limits and statistics in camel case.
 #![deny(missing_docs, unsafe_op_in_unsafe_fn)]
 

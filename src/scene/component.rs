@@ -144,10 +144,20 @@ impl<T> Stored<T> for Box<T> {
     }
 }
 
-/// What is done with a component whose type is not known: the place is one of that type, in the
-/// actor's own components, and taken by nobody.
+/// Calls a created or pending-destroy hook.
+///
+/// # Safety
+/// * The place is one of the actor's, has a component of the table's type, and nothing is out.
 type Created<C> = unsafe fn(&mut Actor<C>, Place, &mut Commands<'_, C>);
+/// Calls a destroyed hook.
+///
+/// # Safety
+/// * The place is one of the actor's, has a component of the table's type, and nothing is out.
 type Destroyed<C> = unsafe fn(&mut Actor<C>, Place, &Teardown<'_>);
+/// Ticks a component.
+///
+/// # Safety
+/// * The place is one of the actor's, has a component of the table's type, and nothing is out.
 type Tick<C> = unsafe fn(&mut Actor<C>, Place, &TickContext<'_, C>, f32);
 
 /// The table of a type.
@@ -156,6 +166,9 @@ pub(super) struct Kind<C: Core> {
     pub(super) name: fn() -> &'static str,
     pub(super) layout: Layout,
     /// Drops the component in its place.
+    ///
+    /// # Safety
+    /// * The place has a component of the table's type, and nobody uses it any more.
     pub(super) drop: unsafe fn(NonNull<u8>),
     pub(super) created: Created<C>,
     pub(super) pending_destroy: Created<C>,

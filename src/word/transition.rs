@@ -184,16 +184,9 @@ impl SlotWord {
     }
 
     /// Dying → sealed, for a caller that has work to do before the entity is Dead. Waits for nobody.
-    #[inline]
     pub(crate) fn seal_dying(self) -> Step {
-        self.starts(REAP)?;
-        if self.reap_requested() {
-            Err(Refusal::ReapRequested)
-        } else if self.holds() > 0 && !planted("sweep ignores tickets") {
-            Err(Refusal::Held)
-        } else {
-            Ok(self.with(REAP_REQUESTED))
-        }
+        let held = self.reap()?.state() != REAP.to && !planted("sweep ignores tickets");
+        if held { Err(Refusal::Held) } else { Ok(self.with(REAP_REQUESTED)) }
     }
 
     /// Sealed Dying → Dead, by the call that sealed it.
@@ -419,12 +412,11 @@ mod tests {
         assert_eq!(sealed.finish(), word(State::Dead));
         let dying = active.kill().unwrap();
         assert_eq!(dying.evict(), Ok(word(State::Dead)));
-        assert_eq!(active.hold().unwrap().evict(), Err(Refusal::Held));
-        assert_eq!(dying.hold().unwrap().evict(), Err(Refusal::Held));
+        let held = [active, dying].map(|word| word.hold().unwrap().evict());
+        assert_eq!(held, [Err(Refusal::Held); 2]);
         let asked = dying.hold().unwrap().reap().unwrap();
         assert_eq!(asked.evict(), Err(Refusal::ReapRequested));
-        assert_eq!(word(State::Dead).evict(), Err(Refusal::Gone));
-        assert_eq!(word(State::None).evict(), Err(Refusal::Gone));
+        assert_eq!([State::Dead, State::None].map(|s| word(s).evict()), [Err(Refusal::Gone); 2]);
         assert!(matches!(word(State::Pending).evict(), Err(Refusal::WrongState { .. })));
     }
 
