@@ -57,6 +57,31 @@ fn request_pushed_against_take_and_close_comes_out_once() {
 }
 
 #[test]
+fn request_taken_while_its_sender_goes_on_is_complete() {
+    model("request_taken_while_its_sender_goes_on_is_complete", 2, || {
+        let inbox = Arc::new(Inbox::new());
+        let sender = thread::spawn({
+            let inbox = Arc::clone(&inbox);
+            move || {
+                let request = Watched::new();
+                request.write(7);
+                assert!(inbox.push(request).is_ok());
+            }
+        });
+        let request = loop {
+            if let Some(request) = inbox.take().next() {
+                break request;
+            }
+            // Loom goes back to an access only from the very next one that depends on it, and the
+            // sender's own load stands between: without this it never lets the sender go first.
+            thread::yield_now();
+        };
+        assert_eq!(request.read(), 7);
+        sender.join().unwrap();
+    });
+}
+
+#[test]
 fn requests_of_two_come_out_once_each() {
     model("requests_of_two_come_out_once_each", 15, || {
         let inbox = Arc::new(Inbox::new());
