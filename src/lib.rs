@@ -36,6 +36,7 @@
 //!
 //! * `rayon` (default): `Pinned::par_iter`, `Pinned::par_iter_in`, and the threads of a [`scene`].
 //! * `serde`: handles as text or 12 bytes, limits and statistics in camel case.
+//! * `tracing`: spans for the frames and phases of a [`scene`], and events for its actors.
 #![deny(missing_docs, unsafe_op_in_unsafe_fn)]
 
 #[macro_use]

@@ -127,7 +127,7 @@ impl<'f, C: Core> Frame<'f, C> {
                 Ok(handle)
             }
             Err(failure) => {
-                self.report.refused += 1;
+                self.report.refuse_creation(self.registry.store.scene(), failure);
                 Err(failure.into())
             }
         }
@@ -144,7 +144,7 @@ impl<'f, C: Core> Frame<'f, C> {
                 Ok(())
             }
             Err(refused) => {
-                self.report.refused += 1;
+                self.report.refuse_kill(refused);
                 Err(refused)
             }
         }

@@ -9,7 +9,7 @@ use super::random::{Dice, Drawer};
 use super::registry::Doomed;
 use super::teardown::Teardown;
 use super::work::Work;
-use super::{Actor, Scene};
+use super::{Actor, Scene, trace};
 use crate::handle::Handle;
 use crate::reason::EndReason;
 
@@ -41,14 +41,16 @@ impl<C: Core> Scene<C> {
                     });
                     match made {
                         Some(Ok(newborn)) => self.introduce(&newborn),
-                        Some(Err(_)) => self.report.refused += 1,
+                        Some(Err(failure)) => {
+                            self.report.refuse_creation(self.registry.store.scene(), failure);
+                        }
                         None => {}
                     }
                 }
                 Work::Introduce(newborn) => self.introduce(&newborn),
                 Work::Kill(handle) => match self.registry.kill(handle) {
                     Ok(()) => self.mourn(handle),
-                    Err(_) => self.report.refused += 1,
+                    Err(refused) => self.report.refuse_kill(refused),
                 },
                 Work::Mourn(handle) => self.mourn(handle),
                 Work::Shutdown => self.shutdown_asked = true,
@@ -72,7 +74,7 @@ impl<C: Core> Scene<C> {
                 Ok(newborn.handle)
             }
             Err(failure) => {
-                self.report.refused += 1;
+                self.report.refuse_creation(self.registry.store.scene(), failure);
                 Err(failure.into())
             }
         }
@@ -86,6 +88,7 @@ impl<C: Core> Scene<C> {
             Ok(()) => match self.registry.activate(newborn, birth) {
                 Ok(()) => {
                     self.report.created += 1;
+                    trace::created(newborn.handle);
                     return;
                 }
                 // Nobody else knows the handle of what is Pending here, so this does not happen.
@@ -99,6 +102,7 @@ impl<C: Core> Scene<C> {
         self.panics.contain(|| drop(actor));
         // What is left in the slot is an empty cell.
         let _ = self.registry.store.cancel(newborn.handle);
+        trace::cancelled(newborn.handle, EndReason::Cancelled);
     }
 
     fn tell_created(&mut self, cell: CellRef<C>, birth: u64) -> Result<(), Begun> {
@@ -132,6 +136,7 @@ impl<C: Core> Scene<C> {
     /// The pending-destroy hooks of an actor that was killed. Each is called, whatever the others do.
     fn mourn(&mut self, handle: Handle) {
         self.report.killed += 1;
+        trace::killed(handle);
         let Ok(cell) = self.registry.cell(handle) else { return };
         // SAFETY: this thread has the scene (invariant 16).
         let birth = unsafe { cell.birth() };
@@ -160,6 +165,7 @@ impl<C: Core> Scene<C> {
         let actor = self.registry.take(doomed);
         self.panics.contain(|| drop(actor));
         self.report.destroyed += 1;
+        trace::destroyed(doomed.handle, reason);
     }
 
     fn tell_destroyed(&mut self, cell: CellRef<C>, begun: Begun, reason: EndReason) {

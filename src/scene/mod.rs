@@ -43,6 +43,22 @@
 //! created hook panics is cancelled, and whoever was told of it is told of its end. The panic reaches
 //! the caller when its phase is over and everything is in order again.
 //!
+//! # Tracing
+//!
+//! With the feature `tracing` a scene tells what it does, under the target `hatchery::scene`:
+//!
+//! | what | level | with |
+//! | --- | --- | --- |
+//! | spans `frame`, and in it `sweep` (and admission), `pre`, `actors`, `main`, `post`, `presentation` | debug | scene, number |
+//! | span `shutdown` | debug | scene |
+//! | `actor created`, `actor killed`, `actor destroyed` | trace | actor, reason |
+//! | `kill refused`: it was not Active | debug | actor, reason |
+//! | `creation refused`: there was no room | warn | scene, reason |
+//! | `creation cancelled`: a created hook has panicked, or the scene ended before the actor was admitted | warn | actor, reason |
+//! | `panic contained`: it reaches the caller later, unless it is not the first | error | panic |
+//!
+//! Events come from the thread that has the scene, but for panics of actors that tick on others.
+//!
 //! # Examples
 //!
 //! ```
@@ -110,6 +126,7 @@ mod tags;
 mod teardown;
 mod ticking;
 mod time;
+mod trace;
 mod work;
 mod workers;
 
@@ -221,7 +238,7 @@ impl<C: Core> Scene<C> {
     /// When a hook does, after all have been called.
     pub fn kill_actor(&mut self, h: Handle) -> Result<(), TransitionError> {
         if let Err(refused) = self.registry.kill(h) {
-            self.report.refused += 1;
+            self.report.refuse_kill(refused);
             return Err(refused);
         }
         self.queue.push_back(Work::Mourn(h));

@@ -4,6 +4,8 @@ use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use super::trace;
+
 /// The first panic of a hook or a tick, which reaches the caller when the scene is whole again.
 #[derive(Default)]
 pub(super) struct Panics(Option<Box<dyn Any + Send>>);
@@ -15,6 +17,7 @@ impl Panics {
         match catch_unwind(AssertUnwindSafe(code)) {
             Ok(()) => true,
             Err(panic) => {
+                trace::panicked(&*panic);
                 self.keep(panic);
                 false
             }
@@ -22,7 +25,7 @@ impl Panics {
     }
 
     /// Keeps a panic, unless there is an earlier one.
-    pub(super) fn keep(&mut self, panic: Box<dyn Any + Send>) {
+    fn keep(&mut self, panic: Box<dyn Any + Send>) {
         if self.0.is_none() {
             self.0 = Some(panic);
         } else {

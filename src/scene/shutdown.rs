@@ -1,9 +1,9 @@
 //! The end of a scene, in two phases: what is no actor's, and then every actor.
 
-use super::Scene;
 use super::actor::Core;
 use super::remote::Request;
 use super::teardown::Teardown;
+use super::{Scene, trace};
 use crate::reason::EndReason;
 
 impl<C: Core> Scene<C> {
@@ -18,6 +18,7 @@ impl<C: Core> Scene<C> {
     /// Ends the scene, once, whatever is alive, pending or dying.
     pub(super) fn end(&mut self) {
         self.is_shutdown = true;
+        let _span = trace::shutdown(self.registry.store.scene());
         self.refuse_remotes();
         self.end_systems();
         self.end_actors();
@@ -32,6 +33,7 @@ impl<C: Core> Scene<C> {
                 let actor = unsafe { newborn.cell.take() };
                 self.panics.contain(|| drop(actor));
                 let _ = self.registry.store.cancel(newborn.handle);
+                trace::cancelled(newborn.handle, EndReason::Shutdown);
             }
         }
     }

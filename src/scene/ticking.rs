@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-use super::Scene;
 use super::actor::Core;
 use super::component::tick_all;
 use super::context::{Seen, TickContext};
@@ -15,6 +14,7 @@ use super::registry::Entry;
 use super::remote::Request;
 use super::time::FrameReport;
 use super::work::Work;
+use super::{Scene, trace};
 use crate::reason::EndReason;
 
 /// Actors that are dealt out together at least: fewer are not worth a change of thread.
@@ -34,8 +34,9 @@ impl<C: Core> Part<C> {
     }
 }
 
-/// How long something takes.
-fn timed(work: impl FnOnce()) -> Duration {
+/// How long the phase at a place of the report takes.
+fn timed(place: usize, work: impl FnOnce()) -> Duration {
+    let _span = trace::phase(place);
     let begun = Instant::now();
     work();
     begun.elapsed()
@@ -45,10 +46,11 @@ impl<C: Core> Scene<C> {
     /// One frame of `dt` scaled seconds.
     pub(super) fn run_frame(&mut self, dt: f32) {
         self.report = FrameReport::default();
+        let _span = trace::frame(self.registry.store.scene(), self.time.frame + 1);
         if self.end_if_asked() {
             return;
         }
-        self.report.phases[0] = timed(|| {
+        self.report.phases[0] = timed(0, || {
             self.sweep();
             self.admit();
         });
@@ -69,9 +71,9 @@ impl<C: Core> Scene<C> {
             }
             // The actor phase runs behind Pre.
             let took = match slot {
-                2 => timed(|| self.tick_actors(dt)),
+                2 => timed(slot, || self.tick_actors(dt)),
                 _ => match phases.next() {
-                    Some(phase) => timed(|| self.tick_systems(phase, dt)),
+                    Some(phase) => timed(slot, || self.tick_systems(phase, dt)),
                     None => return,
                 },
             };

@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use super::trace;
+use crate::error::{SpawnFailure, TransitionError};
+use crate::id::SceneId;
+
 /// The clock of a scene.
 ///
 /// # Examples
@@ -82,4 +86,18 @@ pub struct FrameReport {
     /// How long the sweep took, with the admission of what other threads asked for; then Pre, the
     /// actor phase, Main, Post and Presentation. Zero for what did not run.
     pub phases: [Duration; 6],
+}
+
+impl FrameReport {
+    /// Counts a creation that found no room.
+    pub(super) fn refuse_creation(&mut self, scene: SceneId, failure: SpawnFailure) {
+        self.refused += 1;
+        trace::refused_creation(scene, failure);
+    }
+
+    /// Counts a kill of what was not alive.
+    pub(super) fn refuse_kill(&mut self, refused: TransitionError) {
+        self.refused += 1;
+        trace::refused_kill(refused);
+    }
 }
