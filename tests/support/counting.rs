@@ -3,12 +3,13 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::sync::atomic::{AtomicIsize, Ordering};
+use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 pub struct Counting;
 
 static LIVE_BYTES: AtomicIsize = AtomicIsize::new(0);
+static BLOCKS: AtomicUsize = AtomicUsize::new(0);
 static TURN: Mutex<()> = Mutex::new(());
 
 thread_local! {
@@ -19,6 +20,11 @@ thread_local! {
 /// Bytes that the whole process has allocated and not freed.
 pub fn live_bytes() -> isize {
     LIVE_BYTES.load(Ordering::SeqCst)
+}
+
+/// How many blocks the whole process has allocated.
+pub fn blocks() -> usize {
+    BLOCKS.load(Ordering::SeqCst)
 }
 
 /// Bytes that this thread has allocated, less those that it has freed.
@@ -41,6 +47,7 @@ fn count(bytes: isize) {
     // A thread that is being torn down may allocate after its counter is gone.
     let _ = LOCAL_BYTES.try_with(|local| local.set(local.get() + bytes));
     if bytes > 0 {
+        BLOCKS.fetch_add(1, Ordering::SeqCst);
         let _ = LOCAL_BLOCKS.try_with(|local| {
             let (blocks, largest) = local.get();
             local.set((blocks + 1, largest.max(bytes as usize)));
