@@ -5,11 +5,11 @@
 mod world;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
-use hatchery::scene::{Actor, Commands, Component, SceneRemote};
-use hatchery::{Handle, LookupError, State};
+use hatchery::scene::{Actor, Commands, Component, SceneRemote, System, Teardown};
+use hatchery::{ConfigError, Handle, Limits, LookupError, State};
 use world::*;
 
 /// C51: a hook kills its own actor, and another.
@@ -38,7 +38,11 @@ fn hook_that_kills_itself_and_its_parent_ends_each_once() {
 fn hooks_that_create_make_one_actor_for_each_death() {
     let log = Log::default();
     let mut scene = scene().build().unwrap();
-    let loot = Arc::new(Plan::new(&log, "loot"));
+    // Complete, and not to be found before it is Active.
+    let loot = Plan::new(&log, "loot").created(|actor, cx| {
+        assert!(actor.core.name == "loot" && cx.actor(actor.handle()).is_none());
+    });
+    let loot = Arc::new(loot);
     let monster = Plan::new(&log, "monster").mourned(move |actor, cx| {
         cx.create_actor(actor.position, Arc::clone(&loot), |_| ());
     });
@@ -69,7 +73,7 @@ fn destroyed_hook_finds_nobody_under_its_own_handle() {
             assert_eq!(owner.position, [3.0, 4.0]);
             self.0.note("read");
         }
-        fn on_destroyed(&mut self, owner: &mut Actor<Unit>, _: &hatchery::scene::Teardown<'_>) {
+        fn on_destroyed(&mut self, owner: &mut Actor<Unit>, _: &Teardown<'_>) {
             let handle = owner.handle();
             let remote = self.1.as_ref().unwrap();
             assert_eq!(remote.state(handle), Err(LookupError::NotFound { handle }));
@@ -84,9 +88,14 @@ fn destroyed_hook_finds_nobody_under_its_own_handle() {
     let orc = scene
         .create_actor([3.0, 4.0], &Plan::new(&log, "orc"), |actor| actor.add_component(asking))
         .unwrap();
+    log.take();
     scene.kill_actor(orc).unwrap();
+    assert_eq!(log.take(), ["pending destroy orc", "read"]);
+    assert_eq!(scene.state(orc), Ok(State::Dying));
     scene.tick(0.1);
-    assert_eq!((log.count("read"), log.count("gone")), (1, 1));
+    assert_eq!(log.take(), ["gone", "cleanup orc Killed", "drop orc"]);
+    assert_eq!(scene.state(orc), Err(LookupError::NotFound { handle: orc }));
+    assert_eq!(scene.store_stats().live, 0);
 }
 
 #[test]
@@ -104,6 +113,152 @@ fn hook_that_kills_whom_a_later_hook_handles_leaves_it_whole_for_that() {
     ];
     assert_eq!(log.take(), heard);
     assert_eq!(scene.state(brief), Ok(State::Dying));
+}
+
+/// The victims of a ring of hooks: each kills the next, itself and the one before.
+#[test]
+fn hooks_that_kill_in_cycles_end_each_once() {
+    let log = Log::default();
+    let mut scene = scene().system(Hearing(log.clone(), "system")).build().unwrap();
+    let ring: Arc<Mutex<Vec<Handle>>> = Arc::default();
+    for n in 0..5 {
+        let of = Arc::clone(&ring);
+        let plan = Plan::new(&log, "link").mourned(move |actor, cx| {
+            let of = of.lock().unwrap();
+            for victim in [(n + 1) % 5, n, (n + 4) % 5] {
+                assert_eq!(of[n], actor.handle());
+                cx.kill_actor(of[victim]);
+            }
+        });
+        let link = scene.create_actor([n as f32; 2], &plan, |_| ()).unwrap();
+        ring.lock().unwrap().push(link);
+    }
+    let first = ring.lock().unwrap()[3];
+    scene.kill_actor(first).unwrap();
+    assert_eq!((scene.last_frame().killed, scene.last_frame().refused), (5, 11));
+    assert_eq!(log.count("pending destroy link"), 5);
+    assert!(scene.alive_actors().all(|actor| scene.state(actor.handle()) == Ok(State::Dying)));
+    scene.tick(0.1);
+    assert_eq!((log.count("cleanup link Killed"), log.count("drop link")), (5, 5));
+    assert_eq!(log.count("tick link"), 0);
+}
+
+/// As deep as one likes, on a small stack.
+#[test]
+fn hooks_that_create_and_kill_one_after_the_other_do_not_recurse() {
+    const MANY: usize = 20_000;
+    struct Chain;
+    impl System<Unit> for Chain {
+        fn on_actor_created(&mut self, actor: &mut Actor<Unit>, cx: &mut Commands<'_, Unit>) {
+            let next = actor.position[0] + 1.0;
+            if next < MANY as f32 {
+                cx.create_actor([next; 2], Arc::default(), |_| ());
+            }
+            cx.kill_actor(actor.handle());
+        }
+    }
+    let run = || {
+        let mut scene = scene().system(Chain).build().unwrap();
+        scene.create_actor([0.0; 2], &Plan::default(), |_| ()).unwrap();
+        assert_eq!((scene.last_frame().created, scene.last_frame().killed), (MANY, MANY));
+        scene.tick(0.1);
+        assert_eq!((scene.last_frame().destroyed, scene.store_stats().live), (MANY, 0));
+    };
+    std::thread::Builder::new().stack_size(256 << 10).spawn(run).unwrap().join().unwrap();
+}
+
+#[test]
+fn created_hook_that_kills_and_creates_is_carried_out_in_order_of_asking() {
+    let log = Log::default();
+    let mut scene = scene().system(Hearing(log.clone(), "system")).build().unwrap();
+    let old = scene.create_actor([0.0; 2], &Plan::new(&log, "old"), |_| ()).unwrap();
+    let child = Arc::new(Plan::new(&log, "child"));
+    let plan = Plan::new(&log, "new").created(move |actor, cx| {
+        assert!(cx.actor(actor.handle()).is_none(), "Pending, and the hook has it already");
+        assert_eq!(cx.actor(old).unwrap().core.name, "old");
+        cx.kill_actor(old);
+        cx.create_actor([0.0; 2], Arc::clone(&child), |_| ());
+        cx.kill_actor(actor.handle());
+        cx.kill_actor(old);
+    });
+    log.take();
+    let new = scene.create_actor([0.0; 2], &plan, |_| ()).unwrap();
+    let done = [
+        "init new",
+        "created new",
+        "system hears created new",
+        "pending destroy old",
+        "system hears pending destroy old",
+        "init child",
+        "created child",
+        "system hears created child",
+        "pending destroy new",
+        "system hears pending destroy new",
+    ];
+    assert_eq!(log.take(), done);
+    assert_eq!((scene.state(old), scene.state(new)), (Ok(State::Dying), Ok(State::Dying)));
+    let report = scene.last_frame();
+    assert_eq!((report.created, report.killed, report.refused), (3, 2, 1));
+}
+
+/// What another thread has made is Pending, and no hook's to kill.
+#[test]
+fn hook_that_kills_somebody_pending_is_refused() {
+    let log = Log::default();
+    let mut scene = scene().build().unwrap();
+    let plan = Arc::new(Plan::new(&log, "pending"));
+    let pending = scene.remote().create_actor([0.0; 2], plan, |_| ()).unwrap();
+    let killer = Plan::new(&log, "killer").created(move |_, cx| {
+        assert!(cx.actor(pending).is_none());
+        cx.kill_actor(pending);
+    });
+    scene.create_actor([0.0; 2], &killer, |_| ()).unwrap();
+    assert_eq!((scene.last_frame().killed, scene.last_frame().refused), (0, 1));
+    scene.tick(0.1);
+    assert_eq!(scene.state(pending), Ok(State::Active));
+}
+
+/// An actor has its place until the sweep, so its successor finds none before that.
+#[test]
+fn hook_that_creates_in_a_full_scene_is_refused_until_the_sweep() {
+    let log = Log::default();
+    let heir = Arc::new(Plan::new(&log, "heir"));
+    let plan = Plan::new(&log, "only").mourned(move |_, cx| {
+        cx.create_actor([0.0; 2], Arc::clone(&heir), |_| unreachable!("there is no room"));
+    });
+    for limits in [Limits::reject(1), Limits::grow_to_cap(1, 1)] {
+        let mut scene = scene().limits(limits).build().unwrap();
+        for _ in 0..100 {
+            let only = scene.create_actor([0.0; 2], &plan, |_| ()).unwrap();
+            scene.kill_actor(only).unwrap();
+            assert_eq!((scene.last_frame().killed, scene.last_frame().refused), (1, 1));
+            scene.set_paused(true);
+            scene.tick(0.1);
+            assert_eq!((scene.last_frame().destroyed, scene.store_stats().live), (1, 0));
+        }
+        assert_eq!(log.count("init heir"), 0);
+    }
+}
+
+#[test]
+fn hook_that_creates_in_a_scene_that_may_grow_finds_room_up_to_the_cap() {
+    let log = Log::default();
+    let heir = Arc::new(Plan::new(&log, "heir"));
+    let plan = Plan::new(&log, "only").mourned(move |_, cx| {
+        (0..3).for_each(|_| cx.create_actor([0.0; 2], Arc::clone(&heir), |_| ()));
+    });
+    let mut scene = scene().limits(Limits::grow_to_cap(1, 3)).build().unwrap();
+    let only = scene.create_actor([0.0; 2], &plan, |_| ()).unwrap();
+    scene.kill_actor(only).unwrap();
+    let report = scene.last_frame();
+    assert_eq!((report.created, report.killed, report.refused), (3, 1, 1));
+    assert_eq!(scene.alive_actors().count(), 3);
+}
+
+#[test]
+fn scene_that_would_end_its_oldest_is_refused_by_the_builder() {
+    let refused = scene().limits(Limits::overwrite_oldest(1)).build().unwrap_err();
+    assert!(matches!(refused, ConfigError::ScenePolicy { .. }), "{refused}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use super::work::Work;
 use super::{Actor, Scene, trace};
 use crate::handle::Handle;
 use crate::reason::EndReason;
+use crate::state::State;
 
 /// How many hooks of an event were begun: they, and no others, are told of the end.
 #[derive(Clone, Copy)]
@@ -37,6 +38,8 @@ impl<C: Core> Scene<C> {
                     let mut made = None;
                     let registry = &self.registry;
                     self.panics.contain(|| {
+                        // Dropped in here: that is the user's code as well.
+                        let definition = definition;
                         made = Some(registry.make(position, &definition, configure));
                     });
                     match made {
@@ -48,13 +51,24 @@ impl<C: Core> Scene<C> {
                     }
                 }
                 Work::Introduce(newborn) => self.introduce(&newborn),
-                Work::Kill(handle) => match self.registry.kill(handle) {
-                    Ok(()) => self.mourn(handle),
-                    Err(refused) => self.report.refuse_kill(refused),
-                },
+                Work::Kill(handle) => self.kill(handle),
+                Work::RemoteKill(handle) => {
+                    // Whoever makes it has not sent it yet: the next frame looks again.
+                    let ahead = self.registry.store.existence(handle) == Ok(State::Pending);
+                    if !ahead || self.link.kill(handle).is_err() {
+                        self.kill(handle);
+                    }
+                }
                 Work::Mourn(handle) => self.mourn(handle),
                 Work::Shutdown => self.shutdown_asked = true,
             }
+        }
+    }
+
+    fn kill(&mut self, handle: Handle) {
+        match self.registry.kill(handle) {
+            Ok(()) => self.mourn(handle),
+            Err(refused) => self.report.refuse_kill(refused),
         }
     }
 
@@ -164,6 +178,8 @@ impl<C: Core> Scene<C> {
         self.tell_destroyed(doomed.cell, ALL, reason);
         let actor = self.registry.take(doomed);
         self.panics.contain(|| drop(actor));
+        let published = &mut self.published;
+        self.panics.contain(|| published.forget(doomed.handle));
         self.report.destroyed += 1;
         trace::destroyed(doomed.handle, reason);
     }

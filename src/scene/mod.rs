@@ -249,7 +249,10 @@ impl<C: Core> Scene<C> {
     /// Does what the hooks of an outer call have asked for, the shutdown last; then a panic may go on.
     fn come_to_rest(&mut self) {
         self.drain();
-        self.end_if_asked();
+        // What a remote asks for waits for the next frame.
+        if self.shutdown_asked {
+            self.end_if_asked();
+        }
         self.panics.go_on();
     }
 

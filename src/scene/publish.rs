@@ -58,7 +58,7 @@ impl<C: Core> Published<C> {
         slot.0.with(|slot| unsafe { (*slot).as_ref() })
     }
 
-    /// Drops everything that was published.
+    /// Frees the memory, when everybody is gone.
     pub(super) fn clear(&mut self) {
         self.slots = Vec::new();
     }

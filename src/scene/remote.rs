@@ -43,6 +43,11 @@ impl<C: Core> Link<C> {
         self.inbox.close()
     }
 
+    /// Asks for an actor's end; refused once the link is closed.
+    pub(super) fn kill(&self, h: Handle) -> Result<(), Request<C>> {
+        self.inbox.push(Request::Kill(h))
+    }
+
     pub(crate) fn ask_for_shutdown(&self) {
         // Release N2: publishes what this thread did before, to the hooks of the shutdown.
         self.shutdown_asked.store(true, ord!(Release: N2));
@@ -132,7 +137,7 @@ impl<C: Core> SceneRemote<C> {
     pub fn kill_actor(&self, h: Handle) -> bool {
         let Some(store) = self.open_store() else { return false };
         matches!(store.existence(h), Ok(State::Pending | State::Active))
-            && self.link.inbox.push(Request::Kill(h)).is_ok()
+            && self.link.kill(h).is_ok()
     }
 
     /// Takes a ticket: once the actor is killed, its destroyed hooks wait for the last one.

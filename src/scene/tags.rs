@@ -133,7 +133,10 @@ impl TagSet {
     /// Logarithmic in the number of tags; no allocation.
     #[must_use]
     pub fn contains(&self, tag: &str) -> bool {
-        self.count(tag) > 0
+        self.tags.as_ref().is_some_and(|tags| match tags.find(tag) {
+            Ok(_) => true,
+            Err(at) => at < tags.ends.len() && is_within(tags.name(at), tag),
+        })
     }
 
     /// How many tags are `prefix` or within it.

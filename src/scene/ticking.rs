@@ -91,7 +91,6 @@ impl<C: Core> Scene<C> {
             let _pinned = store.pin();
             for (doomed, sealed) in swept.drain(..) {
                 self.destroy(&doomed, EndReason::Killed);
-                self.published.forget(doomed.handle);
                 store.finish(sealed);
             }
             self.registry.close_gaps();
@@ -106,7 +105,7 @@ impl<C: Core> Scene<C> {
         for request in self.link.take() {
             self.queue.push_back(match request {
                 Request::Admit(newborn) => Work::Introduce(newborn),
-                Request::Kill(handle) => Work::Kill(handle),
+                Request::Kill(handle) => Work::RemoteKill(handle),
             });
         }
         self.drain();

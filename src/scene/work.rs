@@ -20,6 +20,8 @@ pub(super) enum Work<C: Core> {
     Introduce(Newborn<C>),
     /// Kill an actor, and tell its pending-destroy hooks.
     Kill(Handle),
+    /// The same for another thread, which may have been ahead of the actor's admission.
+    RemoteKill(Handle),
     /// Tell the pending-destroy hooks of an actor that is Dying already.
     Mourn(Handle),
     /// Shut the scene down when the frame is over, or the outer call.
@@ -42,6 +44,7 @@ impl<C: Core> fmt::Debug for Work<C> {
             Work::Create { .. } => f.write_str("Create"),
             Work::Introduce(newborn) => write!(f, "Introduce({})", newborn.handle),
             Work::Kill(handle) => write!(f, "Kill({handle})"),
+            Work::RemoteKill(handle) => write!(f, "RemoteKill({handle})"),
             Work::Mourn(handle) => write!(f, "Mourn({handle})"),
             Work::Shutdown => f.write_str("Shutdown"),
         }

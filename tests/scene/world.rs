@@ -30,44 +30,69 @@ impl Log {
     }
 }
 
-/// What a hook does beside writing itself down.
+/// What a created or pending-destroy hook does beside writing itself down.
 pub type Deed = Arc<dyn Fn(&Actor<Unit>, &mut Commands<'_, Unit>) + Send + Sync>;
+/// What a tick does beside that.
+pub type TickDeed = Arc<dyn Fn(&Actor<Unit>, &TickContext<'_, Unit>) + Send + Sync>;
+/// What a cleanup does beside that.
+pub type LastDeed = Arc<dyn Fn(&Actor<Unit>) + Send + Sync>;
 
 /// An actor with a name, that notes what is called of it in the scene's log.
 pub struct Unit {
     pub name: &'static str,
     pub ticks: u32,
     pub log: Log,
-    pub created: Option<Deed>,
-    pub mourned: Option<Deed>,
+    deeds: Deeds,
+}
+
+#[derive(Clone, Default)]
+struct Deeds {
+    created: Option<Deed>,
+    mourned: Option<Deed>,
+    ticked: Option<TickDeed>,
+    cleaned: Option<LastDeed>,
 }
 
 /// What a unit is made from.
 #[derive(Clone, Default)]
 pub struct Plan {
-    pub name: &'static str,
-    pub log: Log,
-    pub created: Option<Deed>,
-    pub mourned: Option<Deed>,
+    name: &'static str,
+    log: Log,
+    deeds: Deeds,
 }
 
 impl Plan {
     pub fn new(log: &Log, name: &'static str) -> Plan {
-        Plan { name, log: log.clone(), ..Plan::default() }
+        Plan { name, log: log.clone(), deeds: Deeds::default() }
     }
 
     pub fn created(
-        self,
+        mut self,
         deed: impl Fn(&Actor<Unit>, &mut Commands<'_, Unit>) + Send + Sync + 'static,
     ) -> Plan {
-        Plan { created: Some(Arc::new(deed)), ..self }
+        self.deeds.created = Some(Arc::new(deed));
+        self
     }
 
     pub fn mourned(
-        self,
+        mut self,
         deed: impl Fn(&Actor<Unit>, &mut Commands<'_, Unit>) + Send + Sync + 'static,
     ) -> Plan {
-        Plan { mourned: Some(Arc::new(deed)), ..self }
+        self.deeds.mourned = Some(Arc::new(deed));
+        self
+    }
+
+    pub fn ticked(
+        mut self,
+        deed: impl Fn(&Actor<Unit>, &TickContext<'_, Unit>) + Send + Sync + 'static,
+    ) -> Plan {
+        self.deeds.ticked = Some(Arc::new(deed));
+        self
+    }
+
+    pub fn cleaned(mut self, deed: impl Fn(&Actor<Unit>) + Send + Sync + 'static) -> Plan {
+        self.deeds.cleaned = Some(Arc::new(deed));
+        self
     }
 }
 
@@ -77,45 +102,46 @@ impl Core for Unit {
     type Public = u32;
 
     fn construct(_: [f32; 2]) -> Unit {
-        Unit { name: "", ticks: 0, log: Log::default(), created: None, mourned: None }
+        Unit { name: "", ticks: 0, log: Log::default(), deeds: Deeds::default() }
     }
 
     fn init(actor: &mut Actor<Unit>, plan: &Plan) {
         plan.log.note(format!("init {}", plan.name));
-        actor.core = Unit {
-            name: plan.name,
-            ticks: 0,
-            log: plan.log.clone(),
-            created: plan.created.clone(),
-            mourned: plan.mourned.clone(),
-        };
+        let (log, deeds) = (plan.log.clone(), plan.deeds.clone());
+        actor.core = Unit { name: plan.name, ticks: 0, log, deeds };
     }
 
     fn publish(actor: &Actor<Unit>) -> u32 {
         actor.core.ticks
     }
 
-    fn tick(actor: &mut Actor<Unit>, _: &TickContext<'_, Unit>, _: f32) {
+    fn tick(actor: &mut Actor<Unit>, cx: &TickContext<'_, Unit>, _: f32) {
         actor.core.ticks += 1;
         actor.core.log.note(format!("tick {}", actor.core.name));
+        if let Some(deed) = &actor.core.deeds.ticked {
+            deed(actor, cx);
+        }
     }
 
     fn on_created(actor: &mut Actor<Unit>, cx: &mut Commands<'_, Unit>) {
         actor.core.log.note(format!("created {}", actor.core.name));
-        if let Some(deed) = actor.core.created.clone() {
+        if let Some(deed) = &actor.core.deeds.created {
             deed(actor, cx);
         }
     }
 
     fn on_pending_destroy(actor: &Actor<Unit>, cx: &mut Commands<'_, Unit>) {
         actor.core.log.note(format!("pending destroy {}", actor.core.name));
-        if let Some(deed) = &actor.core.mourned {
+        if let Some(deed) = &actor.core.deeds.mourned {
             deed(actor, cx);
         }
     }
 
     fn cleanup(actor: &mut Actor<Unit>, end: &Teardown<'_>) {
         actor.core.log.note(format!("cleanup {} {:?}", actor.core.name, end.reason()));
+        if let Some(deed) = &actor.core.deeds.cleaned {
+            deed(actor);
+        }
     }
 }
 
