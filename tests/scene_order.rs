@@ -5,7 +5,10 @@
 #[allow(dead_code, reason = "each file of tests uses a part of it")]
 mod world;
 
-use hatchery::scene::Phase;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, OnceLock};
+
+use hatchery::scene::{Actor, Phase};
 use hatchery::{LookupError, State};
 use world::*;
 
@@ -124,4 +127,104 @@ fn paused_frame_sweeps_and_counts_and_no_more() {
     scene.tick(0.5);
     assert_eq!(log.take(), ["tick elf"]);
     assert_eq!((scene.time().frame, scene.time().elapsed), (2, 1.0));
+}
+
+/// "An actor ticks in the first actor phase that begins after its created hooks are done."
+#[test]
+fn actor_ticks_first_in_the_phase_that_begins_after_its_created_hooks() {
+    let log = Log::default();
+    let child = |name| Arc::new(Plan::new(&log, name));
+    let (by_hook, by_actor, admitted) = (child("by hook"), child("by actor"), child("admitted"));
+    let parent = Plan::new(&log, "parent")
+        .created(move |_, cx| cx.create_actor([0.0; 2], Arc::clone(&by_hook), |_| ()))
+        .ticked(move |actor, cx| {
+            if actor.core.ticks == 1 {
+                cx.create_actor([0.0; 2], Arc::clone(&by_actor), |_| ());
+            }
+        });
+    let mut made = false;
+    let pre = doing(Phase::Pre, move |frame, _| {
+        if !std::mem::replace(&mut made, true) {
+            frame.create_actor([0.0; 2], &parent, |_| ()).unwrap();
+        }
+    });
+    let mut scene = scene().tick_system(pre).build().unwrap();
+    scene.remote().create_actor([0.0; 2], admitted, |_| ()).unwrap();
+    scene.tick(0.1);
+    let ticks = |name: &str| log.count(&format!("tick {name}"));
+    let names = ["parent", "by hook", "admitted", "by actor"];
+    assert_eq!(names.map(ticks), [1, 1, 1, 0]);
+    assert_eq!(log.count("created by actor"), 1);
+    scene.tick(0.1);
+    assert_eq!(names.map(ticks), [2, 2, 2, 1]);
+}
+
+/// "A kill asked for in the actor phase takes effect after it."
+#[test]
+fn actor_killed_before_its_phase_does_not_tick_and_one_killed_in_it_does() {
+    let log = Log::default();
+    let mut scene = {
+        let first = doing(Phase::Pre, |frame, _| {
+            let first = frame.actors().next().map(Actor::handle);
+            if let Some(first) = first {
+                let _ = frame.kill_actor(first);
+                assert!(frame.actor(first).is_ok(), "it can still be looked up");
+            }
+        });
+        scene().tick_system(first).build().unwrap()
+    };
+    let before = scene.create_actor([0.0; 2], &Plan::new(&log, "before"), |_| ()).unwrap();
+    let victim = Arc::new(OnceLock::new());
+    let killer = Plan::new(&log, "killer").ticked({
+        let victim = Arc::clone(&victim);
+        move |_, cx| {
+            let victim = *victim.get().unwrap();
+            cx.kill_actor(victim);
+            assert!(cx.is_alive(victim) && !cx.is_alive(before) && cx.public(before).is_none());
+        }
+    });
+    scene.create_actor([0.0; 2], &killer, |_| ()).unwrap();
+    let during = scene.create_actor([0.0; 2], &Plan::new(&log, "during"), |_| ()).unwrap();
+    victim.set(during).unwrap();
+    scene.tick(0.1);
+    let ticks = |name: &str| log.count(&format!("tick {name}"));
+    assert_eq!(["before", "killer", "during"].map(ticks), [0, 1, 1]);
+    assert_eq!((scene.state(before), scene.state(during)), (Ok(State::Dying), Ok(State::Dying)));
+    assert_eq!(scene.last_frame().killed, 2);
+}
+
+#[test]
+fn time_that_is_no_time_is_refused_before_anything_has_changed() {
+    let log = Log::default();
+    let mut scene = scene().build().unwrap();
+    let orc = scene.create_actor([0.0; 2], &Plan::new(&log, "orc"), |_| ()).unwrap();
+    scene.kill_actor(orc).unwrap();
+    let (time, report) = (*scene.time(), *scene.last_frame());
+    log.take();
+    for wrong in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -0.1, f32::MIN] {
+        assert!(catch_unwind(AssertUnwindSafe(|| scene.tick(wrong))).is_err(), "dt {wrong}");
+        let scale = || scene.set_time_scale(wrong);
+        assert!(catch_unwind(AssertUnwindSafe(scale)).is_err(), "scale {wrong}");
+    }
+    assert_eq!((*scene.time(), *scene.last_frame(), log.take()), (time, report, vec![]));
+    scene.set_time_scale(2.0);
+    assert!(catch_unwind(AssertUnwindSafe(|| scene.tick(f32::MAX))).is_err());
+    assert_eq!((scene.time().frame, scene.state(orc)), (0, Ok(State::Dying)));
+    scene.tick(-0.0);
+    assert_eq!((scene.time().frame, scene.time().elapsed), (1, 0.0));
+}
+
+/// A time scale of zero is no pause: everything is called, and no time passes.
+#[test]
+fn time_that_stands_still_calls_everybody() {
+    let log = Log::default();
+    let noting = log.clone();
+    let main = doing(Phase::Main, move |_, dt| noting.note(format!("main {dt}")));
+    let mut scene = scene().tick_system(main).build().unwrap();
+    scene.create_actor([0.0; 2], &Plan::new(&log, "orc"), |_| ()).unwrap();
+    log.take();
+    scene.set_time_scale(0.0);
+    scene.tick(0.5);
+    assert_eq!(log.take(), ["tick orc", "main 0"]);
+    assert_eq!((scene.time().frame, scene.time().elapsed), (1, 0.0));
 }

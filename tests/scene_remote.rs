@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use hatchery::scene::CreateError;
+use hatchery::scene::{Actor, CreateError};
 use hatchery::{HoldError, Limits, LookupError, SpawnFailure, State};
 use world::*;
 
@@ -77,15 +77,67 @@ fn ticket_keeps_a_killed_actor_through_sweeps() {
 #[test]
 fn remote_outlives_its_scene_and_keeps_nothing() {
     let log = Log::default();
-    let scene = scene().scene(hatchery::SceneId(912)).build().unwrap();
+    let mut scene = scene().scene(hatchery::SceneId(912)).build().unwrap();
+    let orc = scene.create_actor([0.0; 2], &Plan::new(&log, "orc"), |_| ()).unwrap();
     let remote = scene.remote();
     drop(scene);
-    assert!(remote.is_shutdown());
+    assert!(remote.is_shutdown() && remote.clone().is_shutdown());
+    assert!(!remote.kill_actor(orc));
+    assert_eq!(remote.state(orc), Err(LookupError::NotFound { handle: orc }));
+    let gone = HoldError::Lookup(LookupError::NotFound { handle: orc });
+    assert_eq!(remote.settle(orc).map(drop), Err(gone));
+    remote.shutdown();
     let plan = Arc::new(Plan::new(&log, "orc"));
     let scene = hatchery::SceneId(912);
     let refused = remote.create_actor([0.0; 2], plan, |_| ());
     assert_eq!(refused, Err(CreateError::Shutdown { scene }));
     assert!(world::scene().scene(scene).build().is_ok(), "the id is free");
+}
+
+/// Whoever is told of a handle while its actor is made may be faster than the maker.
+#[test]
+fn kill_ahead_of_the_admission_is_carried_out_after_it() {
+    let log = Log::default();
+    let mut scene = scene().build().unwrap();
+    let remote = scene.remote();
+    let early = remote.clone();
+    let kill = move |actor: &mut Actor<Unit>| assert!(early.kill_actor(actor.handle()));
+    let orc = remote.create_actor([0.0; 2], Arc::new(Plan::new(&log, "orc")), kill).unwrap();
+    scene.tick(0.1);
+    assert_eq!((scene.state(orc), log.count("created orc")), (Ok(State::Active), 1));
+    scene.tick(0.1);
+    assert_eq!((scene.state(orc), scene.last_frame().killed), (Ok(State::Dying), 1));
+    scene.tick(0.1);
+    assert_eq!((scene.last_frame().refused, scene.store_stats().live), (0, 0));
+}
+
+#[test]
+fn remote_constructor_that_panics_leaves_nothing_and_tells_the_scene_nothing() {
+    let log = Log::default();
+    let mut scene = scene().limits(Limits::reject(1)).build().unwrap();
+    let remote = scene.remote();
+    let plan = Arc::new(Plan::new(&log, "orc"));
+    for _ in 0..3 {
+        let (remote, plan) = (remote.clone(), Arc::clone(&plan));
+        let fail = move || remote.create_actor([0.0; 2], plan, |_| panic!("not today"));
+        assert!(thread::spawn(fail).join().is_err());
+    }
+    scene.tick(0.1);
+    assert_eq!((scene.store_stats().live, scene.last_frame().created), (0, 0));
+    assert!(remote.create_actor([0.0; 2], plan, |_| ()).is_ok());
+}
+
+#[test]
+fn remote_kill_of_nobody_is_refused_at_once_and_of_somebody_twice_in_the_frame() {
+    let log = Log::default();
+    let mut scene = scene().build().unwrap();
+    let remote = scene.remote();
+    assert!(!remote.kill_actor(hatchery::Handle::from_bytes([7; 12]).unwrap()));
+    let orc = scene.create_actor([0.0; 2], &Plan::new(&log, "orc"), |_| ()).unwrap();
+    assert!(remote.kill_actor(orc) && remote.kill_actor(orc), "Active still");
+    scene.tick(0.1);
+    assert_eq!((scene.last_frame().killed, scene.last_frame().refused), (1, 1));
+    assert_eq!(log.count("pending destroy orc"), 1);
 }
 
 #[test]
