@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use hatchery::scene::{Actor, Commands, Component, SceneRemote, System, Teardown};
+use hatchery::scene::{Actor, Commands, Component, Phase, SceneRemote, System, Teardown};
 use hatchery::{ConfigError, Handle, Limits, LookupError, State};
 use world::*;
 
@@ -199,6 +199,40 @@ fn created_hook_that_kills_and_creates_is_carried_out_in_order_of_asking() {
     assert_eq!((scene.state(old), scene.state(new)), (Ok(State::Dying), Ok(State::Dying)));
     let report = scene.last_frame();
     assert_eq!((report.created, report.killed, report.refused), (3, 2, 1));
+}
+
+/// C48: a system kills the current, the next and the current again, and makes one, as it walks.
+#[test]
+fn system_that_kills_and_creates_while_walking_ends_each_once() {
+    let log = Log::default();
+    let plan = Plan::new(&log, "orc");
+    let mut walked = false;
+    let walk = doing(Phase::Main, {
+        let plan = plan.clone();
+        move |frame, _| {
+            if std::mem::replace(&mut walked, true) {
+                return;
+            }
+            let orcs: Vec<Handle> = frame.actors().map(Actor::handle).collect();
+            for pair in orcs.windows(2) {
+                let dying = frame.kill_actor(pair[0]).is_err();
+                assert_eq!(dying, pair[0] != orcs[0], "the walk before has killed it as its next");
+                frame.kill_actor(pair[1]).unwrap();
+                let made = frame.create_actor([0.0; 2], &plan, |_| ()).unwrap();
+                assert!(frame.kill_actor(made).is_err(), "Pending: nobody's to kill");
+                assert!(frame.actors().all(|actor| actor.handle() != made));
+            }
+            assert_eq!(frame.actors().count(), orcs.len(), "those that are Dying included");
+        }
+    });
+    let mut scene = scene().tick_system(walk).build().unwrap();
+    let _orcs = [(); 10].map(|()| scene.create_actor([0.0; 2], &plan, |_| ()).unwrap());
+    scene.tick(0.1);
+    let report = scene.last_frame();
+    assert_eq!((report.created, report.killed, report.refused), (9, 10, 8 + 9));
+    scene.tick(0.1);
+    assert_eq!((scene.last_frame().destroyed, scene.alive_actors().count()), (10, 9));
+    assert_eq!(log.count("pending destroy orc"), 10);
 }
 
 /// What another thread has made is Pending, and no hook's to kill.

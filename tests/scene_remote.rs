@@ -4,11 +4,11 @@
 #[allow(dead_code, reason = "each file of tests uses a part of it")]
 mod world;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
-use hatchery::scene::{Actor, CreateError};
+use hatchery::scene::{Actor, Component, CreateError, Phase, SceneRemote};
 use hatchery::{HoldError, Limits, LookupError, SpawnFailure, State};
 use world::*;
 
@@ -138,6 +138,29 @@ fn remote_kill_of_nobody_is_refused_at_once_and_of_somebody_twice_in_the_frame()
     scene.tick(0.1);
     assert_eq!((scene.last_frame().killed, scene.last_frame().refused), (1, 1));
     assert_eq!(log.count("pending destroy orc"), 1);
+}
+
+/// C47: whatever keeps a remote, the scene and its actors go all the same.
+#[test]
+fn remotes_kept_by_components_services_and_systems_keep_nothing() {
+    struct Keeping(SceneRemote<Unit>);
+    impl Component<Unit> for Keeping {}
+    type Service = Arc<Mutex<Option<SceneRemote<Unit>>>>;
+    let (log, service) = (Log::default(), Service::default());
+    let id = hatchery::SceneId(914);
+    let kept = Arc::clone(&service);
+    let keep = doing(Phase::Pre, move |_, _| assert!(kept.lock().unwrap().is_some()));
+    let builder = scene().scene(id).service(Arc::clone(&service)).tick_system(keep);
+    let mut scene = builder.build().unwrap();
+    *service.lock().unwrap() = Some(scene.remote());
+    let own = Keeping(scene.remote());
+    let orc = Plan::new(&log, "orc");
+    scene.create_actor([0.0; 2], &orc, |actor| actor.add_component(own)).unwrap();
+    scene.tick(0.1);
+    assert!(!scene.alive_actors().any(|a| a.component::<Keeping>().unwrap().0.is_shutdown()));
+    drop(scene);
+    assert_eq!((log.count("drop orc"), Arc::strong_count(&service)), (1, 1));
+    assert!(world::scene().scene(id).build().is_ok(), "the id is free");
 }
 
 #[test]

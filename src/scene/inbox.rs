@@ -139,3 +139,73 @@ impl<T> Drop for Taken<T> {
         self.for_each(drop);
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::sync::Arc;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn requests_come_out_in_order_of_arrival_and_once() {
+        let inbox = Inbox::new();
+        assert_eq!(inbox.take().next(), None);
+        (0..5).for_each(|n| inbox.push(n).unwrap());
+        assert_eq!(inbox.take().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+        assert_eq!(inbox.take().next(), None);
+        inbox.push(5).unwrap();
+        assert_eq!(inbox.take().collect::<Vec<_>>(), [5]);
+    }
+
+    #[test]
+    fn closing_takes_what_is_there_and_refuses_the_rest_for_ever() {
+        let inbox = Inbox::new();
+        inbox.push("before").unwrap();
+        assert!(!inbox.is_closed());
+        assert_eq!(inbox.close().collect::<Vec<_>>(), ["before"]);
+        assert!(inbox.is_closed());
+        assert_eq!(inbox.push("after"), Err("after"), "given back");
+        assert_eq!((inbox.take().next(), inbox.close().next()), (None, None));
+        assert!(inbox.is_closed(), "taking does not open it");
+    }
+
+    #[test]
+    fn what_nobody_takes_is_dropped_once() {
+        let counted = Arc::new(());
+        let inbox = Inbox::new();
+        (0..4).for_each(|_| inbox.push(Arc::clone(&counted)).unwrap());
+        let mut taken = inbox.take();
+        drop(taken.next());
+        assert_eq!(Arc::strong_count(&counted), 4);
+        drop(taken);
+        assert_eq!(Arc::strong_count(&counted), 1, "the rest of what was taken");
+        inbox.push(Arc::clone(&counted)).unwrap();
+        drop(inbox);
+        assert_eq!(Arc::strong_count(&counted), 1, "the rest of the inbox");
+    }
+
+    #[test]
+    fn requests_of_many_threads_keep_each_senders_order() {
+        const EACH: usize = if cfg!(miri) { 50 } else { 5000 };
+        let inbox = Inbox::new();
+        let mut seen = [0; 4];
+        let mut count = |(sender, number): (usize, usize)| {
+            assert_eq!(seen[sender], number, "of sender {sender}");
+            seen[sender] += 1;
+        };
+        thread::scope(|scope| {
+            let senders: Vec<_> = (0..4)
+                .map(|sender| {
+                    let inbox = &inbox;
+                    scope.spawn(move || (0..EACH).for_each(|n| inbox.push((sender, n)).unwrap()))
+                })
+                .collect();
+            while !senders.iter().all(|sender| sender.is_finished()) {
+                inbox.take().for_each(&mut count);
+            }
+        });
+        inbox.close().for_each(&mut count);
+        assert_eq!(seen, [EACH; 4]);
+    }
+}

@@ -170,3 +170,145 @@ impl fmt::Debug for TagSet {
         f.debug_set().entries(self.iter()).finish()
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn set(names: &[&str]) -> TagSet {
+        let mut tags = TagSet::default();
+        names.iter().for_each(|name| assert!(tags.insert(name), "{name} twice"));
+        tags
+    }
+
+    #[test]
+    fn tag_is_within_each_of_its_beginnings_and_no_other() {
+        let tags = set(&["Actor.Life.Dead"]);
+        for within in ["Actor", "Actor.Life", "Actor.Life.Dead"] {
+            assert!(tags.contains(within), "{within}");
+        }
+        let others = [
+            "Act",
+            "Actor.",
+            "Actor.Lif",
+            "Actor.Life.",
+            "Actor.Life.Dead.Long",
+            "Life",
+            "actor",
+            "",
+        ];
+        for other in others {
+            assert!(!tags.contains(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn prefix_that_is_no_whole_part_is_no_prefix() {
+        let tags = set(&["A-B", "A", "A.C", "AB", "A.B", "A.B-C", "A.B.C"]);
+        assert_eq!(
+            tags.iter().collect::<Vec<_>>(),
+            ["A", "A.B", "A.B.C", "A.B-C", "A.C", "A-B", "AB"]
+        );
+        let counts =
+            [("A", 5), ("A.B", 2), ("A.B-C", 1), ("A-B", 1), ("AB", 1), ("B", 0), ("A.", 0)];
+        for (prefix, count) in counts {
+            assert_eq!(tags.count(prefix), count, "{prefix}");
+            assert_eq!(tags.contains(prefix), count > 0, "{prefix}");
+        }
+    }
+
+    #[test]
+    fn tag_that_is_there_is_not_added_and_one_that_is_not_is_not_removed() {
+        let mut tags = set(&["A.B"]);
+        assert!(!tags.insert("A.B") && !tags.remove("A") && !tags.remove("A.B.C"));
+        assert!(tags.insert("A"), "within it is not the same");
+        assert!(tags.remove("A") && tags.contains("A"), "A.B stays");
+        assert!(tags.remove("A.B") && !tags.remove("A.B") && tags.is_empty());
+        assert!(!TagSet::default().remove("A"));
+    }
+
+    #[test]
+    fn empty_texts_are_names_like_any_other() {
+        let mut tags = set(&["", ".", ".A", "A.", "A"]);
+        assert_eq!(tags.iter().collect::<Vec<_>>(), ["", ".", ".A", "A", "A."]);
+        assert_eq!(["", ".", "A", "A.", ".A"].map(|prefix| tags.count(prefix)), [3, 1, 2, 1, 1]);
+        assert!(tags.remove("") && tags.contains(""), "what is within it stays");
+        assert!(!set(&["A"]).contains(""), "an empty name holds not everything");
+    }
+
+    #[test]
+    fn names_of_any_script_are_whole() {
+        let tags = set(&["Дух.Жив", "Дух", "火.水", "a\u{301}.b", "🔥"]);
+        assert_eq!(
+            ["Дух", "Д", "火", "水", "a", "a\u{301}", "🔥"].map(|name| tags.count(name)),
+            [2, 0, 1, 0, 0, 1, 1]
+        );
+        assert!(tags.iter().all(|name| tags.contains(name)));
+    }
+
+    #[test]
+    fn many_tags_are_found_counted_and_removed() {
+        let mut tags = TagSet::default();
+        for n in (0..1000).rev() {
+            assert!(tags.insert(&format!("Group{}.Member{n}", n % 10)));
+        }
+        assert_eq!(
+            (tags.iter().count(), tags.count("Group3"), tags.count("Group")),
+            (1000, 100, 0)
+        );
+        for n in (0..1000).step_by(2) {
+            assert!(tags.remove(&format!("Group{}.Member{n}", n % 10)));
+        }
+        assert_eq!((tags.count("Group3"), tags.count("Group4")), (100, 0));
+        assert!(tags.contains("Group9.Member999") && !tags.contains("Group8.Member998"));
+    }
+
+    #[test]
+    fn sets_of_the_same_tags_are_equal_whatever_they_were() {
+        let (mut one, other) = (set(&["B", "A"]), set(&["A", "B"]));
+        assert_eq!(one, other);
+        assert_eq!(one.clone(), other);
+        one.remove("A");
+        assert_ne!(one, other);
+        one.remove("B");
+        assert_eq!(one, TagSet::default(), "empty, and never used");
+        assert_eq!(format!("{other:?}"), r#"{"A", "B"}"#);
+    }
+
+    /// What a set is to be: texts, compared part by part.
+    fn within(name: &str, prefix: &str) -> bool {
+        let (name, prefix): (Vec<_>, Vec<_>) =
+            (name.split('.').collect(), prefix.split('.').collect());
+        name.starts_with(&prefix)
+    }
+
+    proptest! {
+        #[test]
+        fn set_is_as_its_model(
+            deeds in prop::collection::vec((any::<bool>(), "[ab.-]{0,5}"), 0..40),
+            asked in prop::collection::vec("[ab.-]{0,4}", 1..8),
+        ) {
+            let (mut tags, mut model) = (TagSet::default(), BTreeSet::new());
+            for (adds, name) in deeds {
+                if adds {
+                    prop_assert_eq!(tags.insert(&name), model.insert(name));
+                } else {
+                    prop_assert_eq!(tags.remove(&name), model.remove(&name));
+                }
+                prop_assert_eq!(tags.is_empty(), model.is_empty());
+            }
+            let listed: BTreeSet<String> = tags.iter().map(str::to_owned).collect();
+            prop_assert_eq!(&listed, &model);
+            prop_assert_eq!(tags.iter().count(), model.len());
+            for prefix in asked.iter().chain(&model) {
+                let count = model.iter().filter(|name| within(name, prefix)).count();
+                prop_assert_eq!(tags.count(prefix), count, "{}", prefix);
+                prop_assert_eq!(tags.contains(prefix), count > 0, "{}", prefix);
+            }
+        }
+    }
+}
