@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use hatchery::Pinned;
+use hatchery::scene::{Actor, Core, Scene, SceneRemote, Settlement, TickContext};
 
 /// The compiler whose words the `.stderr` files have.
 const WRITTEN_WITH: &str = "rustc 1.95.";
@@ -59,4 +60,31 @@ fn a_session_is_neither_send_nor_sync_whatever_the_payload() {
     <Pinned<'static, u64> as NotSync<_>>::holds();
     <Pinned<'static, String> as NotSend<_>>::holds();
     <Pinned<'static, ()> as NotSync<_>>::holds();
+}
+
+struct Unit;
+
+impl Core for Unit {
+    type Definition = ();
+    type Position = ();
+    type Public = ();
+
+    fn construct(_: ()) -> Unit {
+        Unit
+    }
+    fn init(_: &mut Actor<Unit>, _: &()) {}
+    fn publish(_: &Actor<Unit>) {}
+    fn tick(_: &mut Actor<Unit>, _: &TickContext<'_, Unit>, _: f32) {}
+}
+
+/// One thread drives a scene, since actors are not Sync; everybody else has a remote.
+#[test]
+fn a_scene_may_be_sent_and_is_not_shared_and_its_remote_is_both() {
+    fn send<T: Send>() {}
+    fn shared<T: Send + Sync + Clone>() {}
+    send::<Scene<Unit>>();
+    <Scene<Unit> as NotSync<_>>::holds();
+    <Actor<Unit> as NotSync<_>>::holds();
+    shared::<SceneRemote<Unit>>();
+    send::<Settlement>();
 }
