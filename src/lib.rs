@@ -21,6 +21,9 @@
 //! * [`Store::pin`] gives a [`Pinned`], under which a look-up is one load and a comparison, and
 //!   readers write nothing that is shared.
 //!
+//! [`pool`] lends objects that have no life cycle, under the same limits, and [`scene`] is a game loop on
+//! such a store: actors with hooks, components and tags, in fixed phases.
+//!
 //! # What it costs
 //!
 //! A slot takes the payload and 12 bytes: 76 bytes for a payload of 64. A generation has 32 bits; a

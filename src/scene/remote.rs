@@ -133,7 +133,8 @@ impl<C: Core> SceneRemote<C> {
     }
 
     /// Asks for an actor's end, at the start of the next frame; whether it was Pending or Active.
-    /// False once the scene is shut down.
+    /// False once the scene is shut down. For an actor that is still being made it is the first frame
+    /// that finds it admitted.
     pub fn kill_actor(&self, h: Handle) -> bool {
         let Some(store) = self.open_store() else { return false };
         matches!(store.existence(h), Ok(State::Pending | State::Active))
