@@ -150,7 +150,6 @@ impl<C: Core> Scene<C> {
     /// The pending-destroy hooks of an actor that was killed. Each is called, whatever the others do.
     fn mourn(&mut self, handle: Handle) {
         self.report.killed += 1;
-        trace::killed(handle);
         let Ok(cell) = self.registry.cell(handle) else { return };
         // SAFETY: this thread has the scene (invariant 16).
         let birth = unsafe { cell.birth() };

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 
 use super::actor::{Actor, Core};
 use super::cell::{ActorCell, CellRef, Newborn};
+use super::trace;
 use crate::error::{LookupError, SpawnFailure, TransitionError};
 use crate::handle::Handle;
 use crate::id::{EntityId, SceneId};
@@ -121,6 +122,7 @@ impl<C: Core> Registry<C> {
     /// Active → Dying: it does not tick any more, and waits for the sweep.
     pub(super) fn kill(&mut self, h: Handle) -> Result<(), TransitionError> {
         self.store.kill(h)?;
+        trace::killed(h);
         let cell = self.cell(h)?;
         // SAFETY: this thread has the scene (invariant 16).
         let birth = unsafe { cell.birth() };
