@@ -25,7 +25,7 @@ pub(crate) struct Options {
     pub(crate) headless: bool,
 
     /// Frames before the shutdown
-    #[arg(long, value_name = "N", default_value = "300", requires = "headless")]
+    #[arg(long, value_name = "N", default_value = "1000", requires = "headless")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) frames: u64,
 

@@ -1,6 +1,7 @@
 //! A run without a terminal: frames, hashes, and the figures at the end.
 
 use std::error::Error;
+use std::fmt;
 use std::io::Write;
 
 use crate::audit::ensure;
@@ -56,10 +57,89 @@ pub(crate) fn run(
         }
     }
     let closed = raid.close()?;
-    let hash = hash.then(|| chain.value());
-    if let Some(hash) = hash {
-        let _ = writeln!(out, "hash {hash:016x} of all {frames} frames");
+    Ok(Run { closed, hash: hash.then(|| chain.value()) })
+}
+
+impl fmt::Display for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(hash) = self.hash {
+            writeln!(f, "hash {hash:016x} of all {} frames", self.closed.met.frame)?;
+        }
+        write!(f, "{}", self.closed)
     }
-    let _ = write!(out, "{closed}");
-    Ok(Run { closed, hash })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::raid::Plan;
+    use crate::spawner::Pace;
+
+    fn play(actors: u32, threads: usize, seed: u64, pace: Pace, frames: u64) -> (Run, String) {
+        let plan = Plan { seed, actors, threads: Some(threads), pace };
+        let raid = Raid::new(plan).expect("the plan is allowed");
+        let mut out = Vec::new();
+        let hash = pace == Pace::InStep;
+        let run = run(raid, frames, hash, &mut out).expect("everything that began has ended");
+        let text = String::from_utf8(out).expect("it is text") + &run.to_string();
+        (run, text)
+    }
+
+    fn hashes(text: &str) -> Vec<&str> {
+        text.lines().filter(|line| line.starts_with("hash ")).collect()
+    }
+
+    #[test]
+    fn hash_is_the_same_for_one_two_and_eight_threads_and_on_every_run() {
+        let (run, text) = play(400, 1, 7, Pace::InStep, 130);
+        assert_eq!(hashes(&text).len(), 6);
+        for threads in [2, 8, 1] {
+            let (again, same) = play(400, threads, 7, Pace::InStep, 130);
+            assert_eq!((again.hash, hashes(&same)), (run.hash, hashes(&text)), "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn hash_of_another_seed_is_another() {
+        let [one, other] = [7, 8].map(|seed| play(200, 1, seed, Pace::InStep, 20).0.hash);
+        assert!(one.is_some() && one != other);
+    }
+
+    #[test]
+    fn shutdown_in_the_middle_of_the_fight_leaves_nothing() {
+        let (Run { closed, .. }, text) = play(400, 2, 3, Pace::InStep, 130);
+        let met = closed.met;
+        assert!(
+            met.alive > 300 && met.pending > 0 && met.missiles > 0 && met.tickets > 0,
+            "{met:?}"
+        );
+        assert_eq!((closed.store.live, closed.pool.live, closed.store.holds), (0, 0, 0));
+        assert_eq!(closed.store.cancelled, met.pending as u64);
+        assert_eq!(closed.told.created, closed.told.destroyed);
+        assert!(closed.spawners.turned_away > 0, "the spawners were told of the end");
+        assert!(text.contains("\nbalanced "), "{text}");
+    }
+
+    #[test]
+    fn free_spawners_leave_nothing_either() {
+        let (Run { closed, hash }, _) = play(300, 2, 3, Pace::Free, 2500);
+        assert_eq!((hash, closed.store.live, closed.pool.live), (None, 0, 0));
+        assert!(closed.spawners.created > 0, "they had time");
+    }
+
+    #[test]
+    fn long_raid_has_all_that_a_raid_has() {
+        let (Run { closed, .. }, _) = play(400, 2, 1, Pace::InStep, 600);
+        let deeds = &closed.books.deeds;
+        let done =
+            [&deeds.revived, &deeds.collected, &deeds.bosses, &deeds.calls, &deeds.experience];
+        assert!(done.iter().all(|count| count.get() > 0), "{deeds:?}");
+        assert!(deeds.calls.get() >= 3 && closed.spawners.dismissed > 0);
+    }
+
+    #[test]
+    fn run_of_one_frame_ends_as_well() {
+        let (run, _) = play(20, 1, 1, Pace::InStep, 1);
+        assert_eq!(run.closed.met.frame, 1);
+    }
 }

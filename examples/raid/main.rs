@@ -15,16 +15,21 @@ mod audit;
 mod books;
 mod cli;
 mod components;
+mod field;
 mod fingerprint;
 mod headless;
 mod meters;
 mod raid;
 mod report;
+mod screen;
 mod spawner;
 mod systems;
+mod terminal;
 mod world;
 
 use std::error::Error;
+use std::fmt::Display;
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -43,7 +48,18 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<(), Box<dyn Error>> {
-    let raid = Raid::new(options.plan())?;
-    headless::run(raid, options.frames, options.hash, &mut std::io::stdout())?;
+    if options.headless {
+        let raid = Raid::new(options.plan())?;
+        let run = headless::run(raid, options.frames, options.hash, &mut std::io::stdout())?;
+        print(&run);
+        return Ok(());
+    }
+    terminal::check()?;
+    print(&terminal::run(Raid::new(options.plan())?)?);
     Ok(())
+}
+
+/// Whoever reads only the first lines of it has not made the run fail.
+fn print(report: &impl Display) {
+    let _ = write!(std::io::stdout(), "{report}");
 }

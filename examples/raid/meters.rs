@@ -8,6 +8,9 @@ use hdrhistogram::Histogram;
 /// In the order of [`FrameReport::phases`].
 pub(crate) const PHASES: [&str; 6] = ["sweep", "Pre", "actors", "Main", "Post", "Presentation"];
 
+/// A minute, in nanoseconds: a frame that takes longer is counted as one.
+const LONGEST: u64 = 60_000_000_000;
+
 /// Sums of frame reports.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Totals {
@@ -38,8 +41,9 @@ pub(crate) struct Meters {
 
 impl Meters {
     pub(crate) fn new() -> Meters {
-        // Three digits never fail.
-        let frames = Histogram::new(3).unwrap_or_else(|_| unreachable!("three digits are allowed"));
+        let Ok(frames) = Histogram::new_with_bounds(1, LONGEST, 3) else {
+            unreachable!("the bounds and three digits are allowed")
+        };
         Meters { frames, phases: [Duration::ZERO; PHASES.len()], muster: Duration::ZERO }
     }
 

@@ -51,6 +51,7 @@ pub(crate) struct Raid {
 /// A raid that is over, and whose books balance.
 #[derive(Debug)]
 pub(crate) struct Closed {
+    pub(crate) plan: Plan,
     pub(crate) books: Arc<Books>,
     pub(crate) told: Totals,
     pub(crate) meters: Meters,
@@ -102,7 +103,7 @@ impl Raid {
             let orders = Orders {
                 role,
                 wanted: plan.actors / 2,
-                batch: plan.actors.div_ceil(100),
+                batch: plan.actors.div_ceil(80),
                 gates: gates(role, &arena),
                 balance: Arc::clone(&balance),
                 census: Arc::clone(&census),
@@ -112,10 +113,6 @@ impl Raid {
         let spawners = vec![start(Role::Raider)?, start(Role::Monster)?];
         let (told, meters) = (Totals::default(), Meters::new());
         Ok(Raid { plan, arena, scene, pool, books, census, picture, spawners, told, meters })
-    }
-
-    pub(crate) fn plan(&self) -> &Plan {
-        &self.plan
     }
 
     pub(crate) fn arena(&self) -> &Arena {
@@ -186,9 +183,9 @@ impl Raid {
         }
         let (store, pool) = (self.scene.store_stats(), self.pool.stats());
         let (books, told) = (&*self.books, &self.told);
-        Account { books, told, store, pool, spawners }.check()?;
-        let Raid { books, told, meters, .. } = self;
-        Ok(Closed { books, told, meters, store, pool, spawners, met })
+        Account { books, told, store, pool }.check()?;
+        let Raid { plan, books, told, meters, .. } = self;
+        Ok(Closed { plan, books, told, meters, store, pool, spawners, met })
     }
 }
 

@@ -4,10 +4,18 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::meters::PHASES;
-use crate::raid::{Closed, Met};
+use crate::raid::{Closed, Met, Plan};
+use crate::spawner::Pace;
 
 impl fmt::Display for Closed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Plan { seed, actors, threads, pace } = self.plan;
+        let threads = threads.map_or("one a core".to_owned(), |threads| threads.to_string());
+        let pace = if pace == Pace::Free { "free" } else { "in step" };
+        writeln!(
+            f,
+            "raid      of {actors} at first, seed {seed}, threads {threads}, spawners {pace}",
+        )?;
         let (told, deeds, pool) = (&self.told, &self.books.deeds, &self.pool);
         let Met { frame, alive, pending, missiles, tickets } = self.met;
         writeln!(

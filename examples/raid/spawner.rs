@@ -69,6 +69,7 @@ impl Tally {
 /// A thread that spawns.
 #[derive(Debug)]
 pub(crate) struct Spawner {
+    pace: Pace,
     /// There until the end: dropping it is what ends the thread.
     go: Option<SyncSender<()>>,
     done: Receiver<()>,
@@ -106,11 +107,14 @@ impl Spawner {
             tally
         };
         let thread = std::thread::Builder::new().name(name).spawn(work)?;
-        Ok(Spawner { go: Some(go), done, thread: Some(thread) })
+        Ok(Spawner { pace, go: Some(go), done, thread: Some(thread) })
     }
 
-    /// Has one in step act, and waits until it has.
+    /// Has one in step act, and waits until it has. A free one is not told.
     pub(crate) fn act(&self) {
+        if self.pace == Pace::Free {
+            return;
+        }
         // A thread that ended has panicked, which is found out when it is joined.
         if self.go.as_ref().is_some_and(|go| go.send(()).is_ok()) {
             let _ = self.done.recv();
@@ -173,6 +177,8 @@ impl Bench {
             Role::Raider => census.up(Role::Raider) + census.up(Role::Healer),
             role => census.up(*role),
         };
+        // Who comes one by one after a defeat is beaten one by one: then they come as a whole.
+        let batch = if up * 10 < *wanted { wanted } else { batch };
         for number in 0..wanted.saturating_sub(up).min(*batch) {
             let heals = *role == Role::Raider && number % HEALER_OF == HEALER_OF - 1;
             let role = if heals { Role::Healer } else { *role };

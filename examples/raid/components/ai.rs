@@ -3,7 +3,7 @@
 use hatchery::Handle;
 use hatchery::scene::{Actor, Commands, Component, Teardown, TickComponent, TickContext};
 
-use crate::world::{Act, Fighter, Intent, Role, apart, is_down, towards};
+use crate::world::{Act, Fighter, Intent, Role, Sight, apart, is_down, towards};
 
 /// The part of its reach that an actor keeps away from who it acts on.
 const COMFORT: f32 = 0.9;
@@ -46,8 +46,7 @@ impl TickComponent<Fighter> for Ai {
             owner.core.velocity = towards(owner.position, [0.0; 2], figures.speed / 2.0);
             return;
         };
-        let heals = figures.role == Role::Healer;
-        let worth_it = |sight: &&_| is_worth_it(sight, heals);
+        let worth_it = |sight: &&Sight| is_worth_it(sight, figures.role);
         let Some(sight) = cx.public(target).filter(worth_it) else {
             owner.core.target = None;
             return;
@@ -63,8 +62,9 @@ impl TickComponent<Fighter> for Ai {
     }
 }
 
-fn is_worth_it(sight: &<Fighter as hatchery::scene::Core>::Public, heals: bool) -> bool {
-    if heals { sight.ailing } else { !sight.down }
+fn is_worth_it(sight: &Sight, role: Role) -> bool {
+    let friend = sight.role.side() == role.side();
+    if role == Role::Healer { friend && sight.is_ailing() } else { !friend && !sight.down }
 }
 
 fn intent(core: &Fighter, to: Handle, drawn: u64) -> Intent {

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use hatchery::scene::{Actor, Commands, Component, Teardown};
 
 use super::equip;
-use crate::books::Books;
 use crate::world::{Arena, Balance, Fighter, Role, is_down};
 
 /// How far loot rolls.
@@ -46,7 +45,6 @@ impl Component<Fighter> for Hoard {
             return;
         };
         let (blueprint, arena) = (Arc::clone(balance.blueprint(Role::Loot)), *arena);
-        let mut dropped = 0;
         for _ in 0..self.pieces {
             if cx.random() % 100 >= self.luck {
                 continue;
@@ -54,10 +52,6 @@ impl Component<Fighter> for Hoard {
             let [x, y] = Arena { half: ROLL }.in_ring(0.0, 1.0, || cx.random());
             let place = arena.within([owner.position[0] + x, owner.position[1] + y]);
             cx.create_actor(place, Arc::clone(&blueprint), equip);
-            dropped += 1;
-        }
-        if let Some(books) = cx.service::<Arc<Books>>() {
-            books.deeds.loot.add(dropped);
         }
     }
 

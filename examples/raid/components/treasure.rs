@@ -1,7 +1,10 @@
 //! Loot on the ground: for whoever comes near, and not for ever.
 
+use std::sync::Arc;
+
 use hatchery::scene::{Actor, Commands, Component, Teardown, TickComponent, TickContext};
 
+use crate::books::Books;
 use crate::world::{Act, Fighter, Intent, apart};
 
 /// Frames before it is gone.
@@ -17,6 +20,9 @@ pub(crate) struct Treasure {
 impl Component<Fighter> for Treasure {
     fn on_created(&mut self, _: &mut Actor<Fighter>, cx: &mut Commands<'_, Fighter>) {
         super::note_created(cx);
+        if let Some(books) = cx.service::<Arc<Books>>() {
+            books.deeds.loot.add(1);
+        }
         self.worth = 1 + (cx.random() % 20) as i32;
     }
 

@@ -46,7 +46,7 @@ impl Director {
                 (true, 0) => Role::Healer,
                 (true, _) => Role::Raider,
             };
-            let (from, to) = if raid { (0.5, 0.95) } else { (0.05, 0.45) };
+            let (from, to) = if raid { (0.4, 0.9) } else { (0.05, 0.38) };
             let _ = create(frame, role, from, to);
         }
     }

@@ -59,21 +59,25 @@ impl Grid {
         self.column(place[1]) * self.row + self.column(place[0])
     }
 
-    /// The nearest one but `not`, no farther than `reach`; of two at the same distance the first.
-    pub(crate) fn nearest(&self, place: Place, not: Handle, reach: f32) -> Option<Handle> {
+    /// Who is near, no farther than `reach`, and not `me`: to each the one that is nearest in its own
+    /// eyes. If all went for the very nearest, a crowd would fight one enemy.
+    pub(crate) fn near(&self, place: Place, me: Handle, reach: f32) -> Option<Handle> {
         let mut best: Option<(f32, Handle)> = None;
         let rings = (reach / CELL).ceil() as usize;
         let home = [self.column(place[0]), self.column(place[1])];
         for ring in 0..=rings {
-            // What is in this ring is at least so far.
+            // What is in this ring is at least so far, and never seems nearer than it is.
             let least = (ring.saturating_sub(1) as f32 * CELL).powi(2);
             if best.is_some_and(|(far, _)| far <= least) {
                 break;
             }
             self.look_around(home, ring, |seat| {
                 let far = apart(place, seat.place);
-                let nearer = far <= reach * reach && best.is_none_or(|(best, _)| far < best);
-                if nearer && seat.handle != not {
+                if far > reach * reach || seat.handle == me {
+                    return;
+                }
+                let far = far * dislike(me, seat.handle);
+                if best.is_none_or(|(best, _)| far < best) {
                     best = Some((far, seat.handle));
                 }
             });
@@ -101,6 +105,12 @@ impl Grid {
     }
 }
 
+/// From 1 to 4: what somebody makes of the square of a distance to another.
+fn dislike(me: Handle, other: Handle) -> f32 {
+    let mixed = (me.seq() << 24 ^ other.seq()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    1.0 + (mixed >> 40) as f32 * (3.0 / (1 << 24) as f32)
+}
+
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroU32;
@@ -115,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn nearest_is_who_a_search_of_all_finds() {
+    fn near_is_who_a_search_of_all_finds() {
         let mut drawn = 7_u64;
         let mut place = || {
             drawn = drawn.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
@@ -126,12 +136,13 @@ mod tests {
         let mut grid = Grid::default();
         grid.fill(&Arena { half: 30.0 }, &seats);
         for (at, reach) in (0..200).map(|n| (place(), 2.0 + n as f32 / 8.0)) {
-            let not = handle(3);
+            let me = handle(3);
             let far = |seat: &&Seat| apart(at, seat.place);
-            let there = |seat: &&Seat| far(seat) <= reach * reach && seat.handle != not;
-            let others = seats.iter().filter(there);
-            let nearest = others.min_by(|a, b| far(a).total_cmp(&far(b))).map(|seat| seat.handle);
-            assert_eq!(grid.nearest(at, not, reach), nearest, "{at:?} {reach}");
+            let seems = |seat: &&Seat| far(seat) * dislike(me, seat.handle);
+            let others = seats.iter().filter(|seat| far(seat) <= reach * reach);
+            let others = others.filter(|seat| seat.handle != me);
+            let found = others.min_by(|a, b| seems(a).total_cmp(&seems(b)));
+            assert_eq!(grid.near(at, me, reach), found.map(|seat| seat.handle), "{at:?} {reach}");
         }
     }
 
@@ -139,6 +150,6 @@ mod tests {
     fn grid_of_nobody_has_nobody() {
         let mut grid = Grid::default();
         grid.fill(&Arena { half: 5.0 }, &[]);
-        assert_eq!(grid.nearest([0.0; 2], handle(0), 100.0), None);
+        assert_eq!(grid.near([0.0; 2], handle(0), 100.0), None);
     }
 }

@@ -3,7 +3,7 @@
 //! | phase | system | what |
 //! | --- | --- | --- |
 //! | Pre | [`Director`] | musters the raid, calls adds, sends the next boss |
-//! | Pre | [`Targeting`] | says who is nearest to whom |
+//! | Pre | [`Targeting`] | says who is near to whom |
 //! | (actors) | | make up their minds, and go |
 //! | Main | [`Blows`] | strikes, slams, heals and raises |
 //! | Main | [`Missiles`] | launched, flown, hit: objects of a pool |

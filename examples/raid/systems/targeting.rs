@@ -1,4 +1,4 @@
-//! Who is nearest to whom: written into every actor, since the actor phase sees no index.
+//! Who is near to whom: written into the actors, since the actor phase sees no index.
 
 use hatchery::Handle;
 use hatchery::scene::{Actor, Frame, Phase, System, TickSystem};
@@ -6,12 +6,14 @@ use hatchery::scene::{Actor, Frame, Phase, System, TickSystem};
 use super::grid::{Grid, Seat};
 use crate::world::{Arena, Fighter, Place, Role, Side, is_down, is_in_play};
 
-/// Frames after which a target is thought over. Not everybody does so in the same one.
+/// Frames after which everybody thinks its target over, one part of them in each.
 const ATTENTION: u64 = 8;
 /// How far they see.
-const SIGHT: f32 = 30.0;
+const SIGHT: f32 = 22.0;
 /// How far loot calls.
 const LURE: f32 = 3.0;
+/// One raider of so many looks at nobody but the boss.
+const BOSS_HUNTER_OF: u64 = 4;
 
 /// Some actors in a grid.
 #[derive(Debug, Default)]
@@ -66,13 +68,11 @@ impl Targeting {
 
     fn choose(&self, role: Role, place: Place, me: Handle) -> Option<Handle> {
         match role {
-            Role::Raider => self.horde.grid.nearest(place, me, SIGHT).or(self.boss),
-            Role::Healer => self.ailing.grid.nearest(place, me, SIGHT),
-            Role::Monster | Role::Boss => {
-                let anybody = || self.raid.seats.first().map(|seat| seat.handle);
-                self.raid.grid.nearest(place, me, SIGHT).or_else(anybody)
-            }
-            Role::Loot => self.raid.grid.nearest(place, me, LURE),
+            Role::Raider if me.seq() % BOSS_HUNTER_OF == 0 && self.boss.is_some() => self.boss,
+            Role::Raider => self.horde.grid.near(place, me, SIGHT).or(self.boss),
+            Role::Healer => self.ailing.grid.near(place, me, SIGHT),
+            Role::Monster | Role::Boss => self.raid.grid.near(place, me, SIGHT),
+            Role::Loot => self.raid.grid.near(place, me, LURE),
         }
     }
 }
@@ -88,12 +88,8 @@ impl TickSystem<Fighter> for Targeting {
         let Some(arena) = frame.service::<Arena>() else { return };
         self.look(frame, arena);
         let turn = frame.time().frame % ATTENTION;
-        let thinks = |actor: &Actor<Fighter>| {
-            // Loot that nobody was near to waits for its turn as well.
-            let idle = actor.core.target.is_none() && actor.core.figures.role != Role::Loot;
-            idle || actor.handle().seq() % ATTENTION == turn
-        };
-        for actor in frame.actors_mut().filter(|actor| thinks(actor)) {
+        let thinking = |actor: &&mut Actor<Fighter>| actor.handle().seq() % ATTENTION == turn;
+        for actor in frame.actors_mut().filter(thinking) {
             let (role, me) = (actor.core.figures.role, actor.handle());
             actor.core.target = self.choose(role, actor.position, me);
         }

@@ -45,19 +45,19 @@ impl Balance {
             let figures = match role {
                 Role::Boss => Figures {
                     role,
-                    health: 2 * crowd,
-                    speed: 0.8,
+                    health: crowd,
+                    speed: 1.5,
                     reach: 5.0,
                     power: 30,
                     rest: 60,
-                    shield: crowd / 5,
+                    shield: crowd / 10,
                     lies: 30,
                     experience: 100,
                 },
                 Role::Monster => Figures {
                     role,
                     health: 35,
-                    speed: 4.0,
+                    speed: 6.5,
                     reach: 1.3,
                     power: 6,
                     rest: 25,
@@ -68,7 +68,7 @@ impl Balance {
                 Role::Raider => Figures {
                     role,
                     health: 60,
-                    speed: 3.0,
+                    speed: 5.0,
                     reach: 10.0,
                     power: 5,
                     rest: 40,
@@ -79,7 +79,7 @@ impl Balance {
                 Role::Healer => Figures {
                     role,
                     health: 45,
-                    speed: 3.5,
+                    speed: 6.0,
                     reach: 6.0,
                     power: 12,
                     rest: 20,

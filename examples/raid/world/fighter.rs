@@ -59,16 +59,28 @@ pub(crate) struct Sight {
     pub(crate) place: Place,
     pub(crate) role: Role,
     pub(crate) health: i32,
+    /// What its health is when it is whole.
+    pub(crate) full: i32,
     pub(crate) down: bool,
-    /// Whether a healer has something to do.
-    pub(crate) ailing: bool,
 }
 
 impl Fighter {
-    /// Below two thirds.
+    /// Whether a healer would come for it, if it is not dead.
     pub(crate) fn is_hurt(&self) -> bool {
-        self.health * 3 < self.figures.health * 2
+        is_hurt(self.health, self.figures.health)
     }
+}
+
+impl Sight {
+    /// Whether a healer has something to do.
+    pub(crate) fn is_ailing(&self) -> bool {
+        self.down || is_hurt(self.health, self.full)
+    }
+}
+
+/// Below two thirds.
+fn is_hurt(health: i32, full: i32) -> bool {
+    health * 3 < full * 2
 }
 
 /// Whether it is dead in the game.
@@ -120,13 +132,13 @@ impl Core for Fighter {
     }
 
     fn publish(actor: &Actor<Fighter>) -> Sight {
-        let (core, down) = (&actor.core, is_down(actor));
+        let core = &actor.core;
         Sight {
             place: actor.position,
             role: core.figures.role,
             health: core.health,
-            down,
-            ailing: down || core.is_hurt(),
+            full: core.figures.health,
+            down: is_down(actor),
         }
     }
 
