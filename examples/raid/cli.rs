@@ -26,7 +26,7 @@ pub(crate) struct Options {
 
     /// Frames before the shutdown
     #[arg(long, value_name = "N", default_value = "1000", requires = "headless")]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    #[arg(value_parser = whole::<1, 1_000_000>, allow_negative_numbers = true)]
     pub(crate) frames: u64,
 
     /// Prints the hash of the world: every 25 frames, and of all frames in a chain
@@ -39,16 +39,18 @@ pub(crate) struct Options {
 
     /// The same seed makes the same fight
     #[arg(long, value_name = "SEED", default_value = "1")]
+    #[arg(value_parser = whole::<0, { u64::MAX }>, allow_negative_numbers = true)]
     pub(crate) seed: u64,
 
     /// Actors at the beginning
     #[arg(long, value_name = "N", default_value = "10000")]
-    #[arg(value_parser = clap::value_parser!(u32).range(20..=200_000))]
-    pub(crate) actors: u32,
+    #[arg(value_parser = whole::<20, 200_000>, allow_negative_numbers = true)]
+    pub(crate) actors: u64,
 
     /// Threads that tick the actors [default: the number of cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub(crate) threads: Option<u16>,
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = whole::<1, 256>, allow_negative_numbers = true)]
+    pub(crate) threads: Option<u64>,
 }
 
 impl Options {
@@ -56,11 +58,17 @@ impl Options {
         let free = self.free || !self.headless;
         Plan {
             seed: self.seed,
-            actors: self.actors,
-            threads: self.threads.map(usize::from),
+            actors: self.actors as u32,
+            threads: self.threads.map(|threads| threads as usize),
             pace: if free { Pace::Free } else { Pace::InStep },
         }
     }
+}
+
+/// A number, or what is allowed: clap says what was given, and for which option.
+fn whole<const LEAST: u64, const MOST: u64>(text: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|number| (LEAST..=MOST).contains(number));
+    number.ok_or_else(|| format!("allowed is a whole number from {LEAST} to {MOST}"))
 }
 
 #[cfg(test)]
@@ -84,11 +92,11 @@ mod tests {
     #[test]
     fn value_that_is_not_allowed_is_named_with_what_is() {
         let wrong = [
-            ("--headless --frames 0", "'0' for '--frames <N>'", "1..=1000000"),
-            ("--actors 19", "'19' for '--actors <N>'", "20..=200000"),
-            ("--actors many", "'many' for '--actors <N>'", "invalid digit"),
-            ("--threads 257", "'257' for '--threads <N>'", "1..=256"),
-            ("--seed -1", "'-1'", "--seed"),
+            ("--headless --frames 0", "'0' for '--frames <N>'", "from 1 to 1000000"),
+            ("--actors 19", "'19' for '--actors <N>'", "from 20 to 200000"),
+            ("--actors many", "'many' for '--actors <N>'", "from 20 to 200000"),
+            ("--threads 257", "'257' for '--threads <N>'", "from 1 to 256"),
+            ("--seed -1", "'-1' for '--seed <SEED>'", "from 0 to 18446744073709551615"),
             ("--hash", "--headless", "required"),
             ("--headless --free --hash", "'--free'", "cannot be used with"),
         ];

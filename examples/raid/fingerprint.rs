@@ -27,8 +27,9 @@ impl Fingerprint {
         self.0
     }
 
+    /// Without the scene, whose id is another for each one in a process.
     fn handle(&mut self, handle: Handle) {
-        self.word(handle.id().to_bits());
+        self.word(handle.seq());
         self.word(u64::from(handle.generation().get()));
     }
 
@@ -50,10 +51,10 @@ impl Fingerprint {
             print.pair(core.velocity[0].to_bits(), core.velocity[1].to_bits());
             print.pair(core.health as u32, core.down_for);
             print.pair(core.experience, core.gold);
-            // Nobody has the handle of bits 0 and generation 0: it stands for none.
+            // No place in a scene has this number: it stands for nobody.
             [core.target, core.bane].into_iter().for_each(|other| match other {
                 Some(other) => print.handle(other),
-                None => print.word(0),
+                None => print.word(u64::MAX),
             });
             actor.tags.iter().flat_map(str::bytes).for_each(|byte| print.word(u64::from(byte)));
             print.pair(

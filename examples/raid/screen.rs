@@ -186,7 +186,8 @@ mod tests {
     fn shown(width: u16, height: u16, draw: impl FnOnce(&mut Frame<'_>)) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("no real one");
         terminal.draw(draw).expect("it cannot fail");
-        terminal.backend().to_string()
+        // Nothing is no text.
+        if width == 0 { String::new() } else { terminal.backend().to_string() }
     }
 
     #[test]
