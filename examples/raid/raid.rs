@@ -9,7 +9,7 @@ use hatchery::pool::Pool;
 use hatchery::scene::Scene;
 use hatchery::{Limits, Stats};
 
-use crate::audit::{Account, Imbalance};
+use crate::audit::{Account, Imbalance, ensure};
 use crate::books::Books;
 use crate::meters::{Meters, Totals};
 use crate::spawner::{Orders, Pace, Spawner, Tally, gates};
@@ -162,7 +162,7 @@ impl Raid {
     }
 
     /// Shuts the raid down, in the middle of whatever goes on, and checks that nothing is left.
-    pub(crate) fn close(mut self) -> Result<Closed, Box<dyn Error>> {
+    pub(crate) fn close(mut self) -> Result<Closed, Imbalance> {
         // Requests that no frame will admit, and tickets that are out.
         self.hand_over();
         let store = self.scene.store_stats();
@@ -177,14 +177,15 @@ impl Raid {
         self.told.add(self.scene.last_frame());
         // These find the scene closed.
         self.hand_over();
-        let mut spawners = Tally::default();
-        for spawner in self.spawners.drain(..) {
-            spawners = spawners.plus(spawner.end().ok_or("a spawner panicked")?);
-        }
-        let (store, pool) = (self.scene.store_stats(), self.pool.stats());
-        let (books, told) = (&*self.books, &self.told);
-        Account { books, told, store, pool }.check()?;
-        let Raid { plan, books, told, meters, .. } = self;
+        let Raid { plan, scene, pool, books, spawners, told, meters, .. } = self;
+        let started = spawners.len() as u64;
+        let tallies = Vec::from_iter(spawners.into_iter().filter_map(Spawner::end));
+        ensure("spawners that did not panic == spawners", tallies.len() as u64, started)?;
+        let spawners = tallies.into_iter().fold(Tally::default(), Tally::plus);
+        let (store, pool) = (scene.store_stats(), pool.stats());
+        // What a spawner cancelled itself, too late for the inbox, may lie in its slot until now.
+        drop(scene);
+        Account { books: &books, told: &told, store, pool }.check()?;
         Ok(Closed { plan, books, told, meters, store, pool, spawners, met })
     }
 }
