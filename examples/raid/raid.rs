@@ -77,12 +77,13 @@ impl Raid {
         let books = Arc::new(Books::default());
         let (census, picture) = (Arc::new(Census::default()), Arc::new(Picture::default()));
         let (arena, actors) = (Arena::for_crowd(plan.actors), plan.actors as usize);
+        let balance = Arc::new(Balance::for_crowd(plan.actors, &books));
         let pool = Pool::new(Limits::grow_to_cap(actors.div_ceil(10), actors.div_ceil(2)))?;
         let mut builder = Scene::builder()
             .limits(Limits::reject(actors + actors.div_ceil(4)))
             .seed(plan.seed)
             .service(arena)
-            .service(Balance::for_crowd(plan.actors, &books))
+            .service(Arc::clone(&balance))
             .service(Arc::clone(&books))
             .service(Arc::clone(&census))
             .service(Arc::clone(&picture))
@@ -98,7 +99,6 @@ impl Raid {
             builder = builder.threads(threads);
         }
         let scene = builder.build()?;
-        let balance = Arc::new(Balance::for_crowd(plan.actors, &books));
         let start = |role| {
             let orders = Orders {
                 role,

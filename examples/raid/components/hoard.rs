@@ -41,7 +41,8 @@ impl Component<Fighter> for Hoard {
         if !is_down(owner) {
             return;
         }
-        let (Some(balance), Some(arena)) = (cx.service::<Balance>(), cx.service::<Arena>()) else {
+        let (Some(balance), Some(arena)) = (cx.service::<Arc<Balance>>(), cx.service::<Arena>())
+        else {
             return;
         };
         let (blueprint, arena) = (Arc::clone(balance.blueprint(Role::Loot)), *arena);

@@ -92,7 +92,7 @@ fn create(frame: &mut Frame<'_, Fighter>, role: Role, from: f32, to: f32) -> Opt
 }
 
 fn create_at(frame: &mut Frame<'_, Fighter>, role: Role, place: Place) -> Option<Handle> {
-    let (arena, balance) = (frame.service::<Arena>()?, frame.service::<Balance>()?);
+    let (arena, balance) = (frame.service::<Arena>()?, frame.service::<Arc<Balance>>()?);
     frame.create_actor(arena.within(place), balance.blueprint(role), equip).ok()
 }
 

@@ -1,4 +1,5 @@
-//! The figures of the game, in one table: a service, and what actors are made from.
+//! The figures of the game, in one table: a service, which the spawners have as well, and what actors
+//! are made from.
 
 use std::sync::Arc;
 
@@ -6,7 +7,7 @@ use super::Role;
 use crate::books::Books;
 
 /// What makes one role differ from another.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Figures {
     pub(crate) role: Role,
     pub(crate) health: i32,

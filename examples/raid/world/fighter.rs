@@ -33,7 +33,7 @@ pub(crate) struct Intent {
 }
 
 /// The core components.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Fighter {
     pub(crate) figures: Figures,
     pub(crate) health: i32,
@@ -99,30 +99,8 @@ impl Core for Fighter {
     type Public = Sight;
 
     fn construct(_: Place) -> Fighter {
-        let figures = Figures {
-            role: Role::Loot,
-            health: 0,
-            speed: 0.0,
-            reach: 0.0,
-            power: 0,
-            rest: 0,
-            shield: 0,
-            lies: 0,
-            experience: 0,
-        };
-        Fighter {
-            figures,
-            health: 0,
-            velocity: [0.0; 2],
-            target: None,
-            intent: None,
-            down_for: 0,
-            bane: None,
-            experience: 0,
-            gold: 0,
-            leaving: Cell::new(false),
-            entry: None,
-        }
+        // Fields only: what it is comes with the definition.
+        Fighter::default()
     }
 
     fn init(actor: &mut Actor<Fighter>, blueprint: &Blueprint) {

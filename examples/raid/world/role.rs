@@ -1,12 +1,13 @@
 //! Who somebody is, and on whose side.
 
 /// What an actor is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Role {
     Boss,
     Monster,
     Raider,
     Healer,
+    #[default]
     Loot,
 }
 
