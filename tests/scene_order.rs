@@ -228,3 +228,25 @@ fn time_that_stands_still_calls_everybody() {
     assert_eq!(log.take(), ["tick orc", "main 0"]);
     assert_eq!((scene.time().frame, scene.time().elapsed), (1, 0.0));
 }
+
+#[test]
+fn system_can_tell_who_is_pending_active_or_dying() {
+    let log = Log::default();
+    let plan = Plan::new(&log, "recruit");
+    let seen = Log::default();
+    let sergeant = doing(Phase::Post, {
+        let seen = seen.clone();
+        move |frame, _| {
+            let recruit = frame.create_actor([0.0; 2], &plan, |_| ()).unwrap();
+            let veteran = frame.actors().next().unwrap().handle();
+            let before = frame.state(veteran).unwrap();
+            frame.kill_actor(veteran).unwrap();
+            let states = [frame.state(recruit).unwrap(), before, frame.state(veteran).unwrap()];
+            seen.note(states.map(|state| state.to_string()).join(" "));
+        }
+    });
+    let mut scene = scene().tick_system(sergeant).build().unwrap();
+    scene.create_actor([0.0; 2], &Plan::new(&log, "veteran"), |_| ()).unwrap();
+    scene.tick(0.1);
+    assert_eq!(seen.take(), ["pending active dying"]);
+}

@@ -5,7 +5,7 @@
 mod world;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
 use hatchery::scene::{Actor, Component, CreateError, Phase, SceneRemote};
@@ -205,4 +205,28 @@ fn remotes_create_and_kill_while_the_scene_ticks_and_nothing_is_lost() {
     assert_eq!(scene.store_stats().live, 0);
     let stats = scene.store_stats();
     assert_eq!(stats.spawned, stats.cancelled + stats.reaped);
+}
+
+#[test]
+fn creation_that_comes_too_late_is_refused_and_dropped_where_it_was_made() {
+    let log = Log::default();
+    let mut scene = scene().build().unwrap();
+    let remote = scene.remote();
+    let (made, shut) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
+    let spawner = thread::spawn({
+        let (made, shut, log) = (Arc::clone(&made), Arc::clone(&shut), log.clone());
+        move || {
+            let created = remote.create_actor([0.0; 2], Arc::new(Plan::new(&log, "late")), |_| {
+                made.wait();
+                shut.wait();
+            });
+            assert!(matches!(created, Err(CreateError::Shutdown { .. })));
+            assert_eq!(log.take(), ["init late", "drop late"]);
+        }
+    });
+    made.wait();
+    scene.shutdown();
+    shut.wait();
+    spawner.join().unwrap();
+    assert_eq!(scene.store_stats().live, 0);
 }

@@ -106,6 +106,9 @@ impl<C: Core> SceneBuilder<C> {
     }
 
     /// What random numbers come from; by default 0.
+    ///
+    /// Handles follow it too, but for the scene's own id, which is another one for each scene of a
+    /// process: set [`scene`](SceneBuilder::scene), or compare seq and generation.
     pub fn seed(self, seed: u64) -> Self {
         SceneBuilder { seed, ..self }
     }

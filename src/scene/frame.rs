@@ -12,6 +12,7 @@ use super::time::{FrameReport, SceneTime};
 use super::work::{Queue, Work};
 use crate::error::{LookupError, TransitionError};
 use crate::handle::Handle;
+use crate::state::State;
 
 /// The scene, as a system sees it in its tick. What it creates or kills is marked at once, Pending or
 /// Dying; the hooks run when its tick returns.
@@ -108,6 +109,15 @@ impl<'f, C: Core> Frame<'f, C> {
     /// As for [`actor`](Frame::actor).
     pub fn actor_mut(&mut self, h: Handle) -> Result<&mut Actor<C>, LookupError> {
         self.registry.get_mut(h)
+    }
+
+    /// The state of an actor that exists: Pending for one that this tick has made, Dying for one that
+    /// was killed and waits for its sweep, or for its tickets.
+    ///
+    /// # Errors
+    /// A [`LookupError`] that says why there is none.
+    pub fn state(&self, h: Handle) -> Result<State, LookupError> {
+        self.registry.store.existence(h)
     }
 
     /// Makes an actor, Pending until this tick returns; then its created hooks run.

@@ -121,12 +121,15 @@ impl<C: Core> SceneRemote<C> {
         let shutdown = CreateError::Shutdown { scene: self.scene };
         let store = self.open_store().ok_or(shutdown)?;
         let newborn = Newborn::make(&store, position, &definition, configure)?;
-        let handle = newborn.handle;
+        let (handle, cell) = (newborn.handle, newborn.cell);
         match self.link.inbox.push(Request::Admit(newborn)) {
             Ok(()) => Ok(handle),
             Err(_) => {
-                // Nobody else knows of it, so nobody else ends it.
+                // SAFETY: nobody else knows of it, so it is still this thread's (invariant 16).
+                let refused = unsafe { cell.take() };
+                // For the same reason nobody else has ended it.
                 let _ = store.cancel(handle);
+                drop(refused);
                 Err(shutdown)
             }
         }

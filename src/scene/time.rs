@@ -81,7 +81,8 @@ pub struct FrameReport {
     pub killed: usize,
     /// Actors whose destroyed hooks were done, by a sweep or by the shutdown.
     pub destroyed: usize,
-    /// What was asked for in vain: creations that found no room, kills of what was not alive.
+    /// What was asked for in vain: creations that found no room, kills of what was not alive. A
+    /// [`SceneRemote`](super::SceneRemote) is told itself, and not counted.
     pub refused: usize,
     /// How long the sweep took, with the admission of what other threads asked for; then Pre, the
     /// actor phase, Main, Post and Presentation. Zero for what did not run.
