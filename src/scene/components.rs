@@ -28,7 +28,7 @@ struct Header {
     capacity: u32,
     /// Where the last component ends.
     used: u32,
-    /// Where the one begins that is out, or [`NOBODY`].
+    /// Where the one lies that is out, or [`NOBODY`].
     out: u32,
     align: u32,
 }
@@ -49,11 +49,10 @@ pub(super) struct Components<C: Core> {
     _tables: PhantomData<fn(C)>,
 }
 
-/// Where a component lies, in the block of a number.
+/// Where a component lies, in the block of a number. Two words, which calls pass in registers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     block: u64,
-    entry: u32,
     data: u32,
 }
 
@@ -104,34 +103,40 @@ impl<C: Core> Components<C> {
         let table = unsafe { self.at(entry) }.cast::<&'static Kind<C>>();
         // SAFETY: an entry begins with its table (invariant 17).
         let kind: &'static Kind<C> = unsafe { table.read() };
-        (kind, data_of(entry, kind.layout))
+        (kind, data_of(entry, kind.align))
     }
 
-    /// The component of a type, unless it is out.
+    /// The component of a type, unless it is out: where its entry begins, and where it lies.
     #[inline]
-    fn find(&self, id: TypeId) -> Option<Place> {
+    fn find(&self, id: TypeId) -> Option<(u32, u32)> {
         let mut walk = Walk::of(self);
-        while let Some((kind, place)) = walk.next(self) {
+        loop {
+            let entry = walk.next;
+            let (kind, data) = walk.step(self)?;
             if (kind.id)() == id {
-                return Some(place);
+                return Some((entry, data)).filter(|_| !self.is_out(data));
             }
         }
-        None
+    }
+
+    #[inline]
+    fn is_out(&self, data: u32) -> bool {
+        self.header().is_some_and(|header| header.out == data)
     }
 
     pub(super) fn get<T: Component<C>>(&self) -> Option<&T> {
-        let place = self.find(TypeId::of::<T>())?;
+        let (_, data) = self.find(TypeId::of::<T>())?;
         // SAFETY: found just now in this block (invariant 17).
-        let data = unsafe { self.at(place.data) };
+        let data = unsafe { self.at(data) };
         // SAFETY: it has a component of this type, in its place, and is borrowed with the actor
         // (invariant 17).
         Some(unsafe { component::get(data) })
     }
 
     pub(super) fn get_mut<T: Component<C>>(&mut self) -> Option<&mut T> {
-        let place = self.find(TypeId::of::<T>())?;
+        let (_, data) = self.find(TypeId::of::<T>())?;
         // SAFETY: found just now in this block (invariant 17).
-        let data = unsafe { self.at(place.data) };
+        let data = unsafe { self.at(data) };
         // SAFETY: as in `get`, and the actor is borrowed to be written (invariant 17).
         Some(unsafe { component::get_mut(data) })
     }
@@ -146,20 +151,20 @@ impl<C: Core> Components<C> {
 
     /// Adds a component, or puts it in the place of the one of its type; that one is dropped last.
     fn add_as<T: Component<C>>(&mut self, kind: &'static Kind<C>, value: T) {
-        if let Some(place) = self.find(TypeId::of::<T>()) {
+        if let Some((entry, data)) = self.find(TypeId::of::<T>()) {
             // SAFETY: found just now in this block (invariant 17).
-            let table = unsafe { self.at(place.entry) }.cast::<&'static Kind<C>>();
+            let table = unsafe { self.at(entry) }.cast::<&'static Kind<C>>();
             // SAFETY: the tables of a type differ in whether it ticks, and in nothing that the
             // place depends on (invariant 17).
             unsafe { table.write(kind) };
             // SAFETY: found just now in this block (invariant 17).
-            let data = unsafe { self.at(place.data) };
+            let data = unsafe { self.at(data) };
             // SAFETY: a component of this type is there (invariant 17).
             let old = unsafe { component::replace(data, value) };
             return drop(old);
         }
-        let entry = self.reserve(kind.layout);
-        let data = data_of(entry, kind.layout);
+        let entry = self.reserve(kind);
+        let data = data_of(entry, kind.align);
         // SAFETY: reserved just now (invariant 17).
         let table = unsafe { self.at(entry) }.cast::<&'static Kind<C>>();
         // SAFETY: as above (invariant 17).
@@ -169,18 +174,18 @@ impl<C: Core> Components<C> {
         // SAFETY: reserved for this layout, and empty (invariant 17).
         unsafe { component::put(place, value) };
         if let Some(header) = self.header_mut() {
-            header.used = end_of(data, kind.layout);
+            header.used = data + kind.room;
         }
     }
 
     /// Makes room for one more entry; where it begins.
-    fn reserve(&mut self, layout: Layout) -> u32 {
+    fn reserve(&mut self, kind: &Kind<C>) -> u32 {
         let (used, capacity, align) = match self.header() {
             Some(header) => (header.used, header.capacity, header.align),
             None => (FIRST, 0, ENTRY_ALIGN),
         };
-        let end = end_of(data_of(used, layout), layout);
-        let needed = align.max(layout.align() as u32);
+        let end = data_of(used, kind.align) + kind.room;
+        let needed = align.max(kind.align);
         if end > capacity || needed > align {
             self.grow(end.max(capacity.saturating_mul(2)).max(SMALLEST), needed);
         }
@@ -221,16 +226,15 @@ impl<C: Core> Components<C> {
 
     /// Marks a component as out of its place, from where the caller reads it.
     ///
-    /// # Panics
-    /// Never for a place that [`Walk::next_to_call`] has just found in these components.
+    /// # Safety
+    /// * The place is one of these components', and nothing is out.
     #[inline]
-    pub(super) fn take_out(&mut self, place: Place) -> NonNull<u8> {
-        let header = self.header_mut();
-        let free = |header: &&mut Header| header.id == place.block && header.out == NOBODY;
-        let header = header.filter(free);
-        let Some(header) = header else { unreachable!("the place is one of these components") };
-        header.out = place.entry;
-        // SAFETY: the place is in the block of this number (invariant 17).
+    pub(super) unsafe fn take_out(&mut self, place: Place) -> NonNull<u8> {
+        if let Some(header) = self.header_mut() {
+            debug_assert!(header.id == place.block && header.out == NOBODY);
+            header.out = place.data;
+        }
+        // SAFETY: the place is in this block: the caller's duty (invariant 17).
         unsafe { self.at(place.data) }
     }
 
@@ -239,7 +243,7 @@ impl<C: Core> Components<C> {
     #[inline]
     pub(super) fn put_back(&mut self, place: Place) -> Option<NonNull<u8>> {
         let header = self.header_mut()?;
-        if header.id != place.block || header.out != place.entry {
+        if header.id != place.block || header.out != place.data {
             return None;
         }
         header.out = NOBODY;
@@ -248,12 +252,14 @@ impl<C: Core> Components<C> {
     }
 }
 
-fn data_of(entry: u32, layout: Layout) -> u32 {
-    align_up(entry + size_of::<usize>() as u32, layout.align() as u32)
+const fn data_of(entry: u32, align: u32) -> u32 {
+    align_up(entry + ENTRY_ALIGN, align)
 }
 
-fn end_of(data: u32, layout: Layout) -> u32 {
-    align_up(data + layout.size() as u32, ENTRY_ALIGN)
+/// How much of a block a component takes, up to the entry behind it: wherever it lies, since that is
+/// at a multiple of [`ENTRY_ALIGN`].
+pub(super) const fn room_of(layout: Layout) -> u32 {
+    align_up(layout.size() as u32, ENTRY_ALIGN)
 }
 
 fn block_layout(capacity: u32, align: u32) -> Layout {
@@ -274,7 +280,8 @@ impl Walk {
         components: &Components<C>,
     ) -> Option<(&'static Kind<C>, Place)> {
         components.header().filter(|header| header.out == NOBODY)?;
-        self.next(components)
+        let (kind, data) = self.step(components)?;
+        Some((kind, Place { block: self.block, data }))
     }
 
     #[inline]
@@ -282,21 +289,18 @@ impl Walk {
         Walk { block: components.header().map_or(0, |header| header.id), next: FIRST }
     }
 
-    /// The next component that is in its place.
+    /// The next component, and where it lies.
     #[inline]
-    fn next<C: Core>(&mut self, components: &Components<C>) -> Option<(&'static Kind<C>, Place)> {
+    fn step<C: Core>(&mut self, components: &Components<C>) -> Option<(&'static Kind<C>, u32)> {
         let header = components.header()?;
-        while header.id == self.block && self.next < header.used {
-            let entry = self.next;
-            // SAFETY: the walk is over the block of this number, whose entries stay where they are,
-            // and is at the beginning of one (invariant 17).
-            let (kind, data) = unsafe { components.entry(entry) };
-            self.next = end_of(data, kind.layout);
-            if header.out != entry {
-                return Some((kind, Place { block: self.block, entry, data }));
-            }
+        if header.id != self.block || self.next >= header.used {
+            return None;
         }
-        None
+        // SAFETY: the walk is over the block of this number, whose entries stay where they are, and
+        // is at the beginning of one (invariant 17).
+        let (kind, data) = unsafe { components.entry(self.next) };
+        self.next = data + kind.room;
+        Some((kind, data))
     }
 }
 
@@ -309,9 +313,12 @@ impl<C: Core> Drop for Components<C> {
         }
         impl<C: Core> Rest<'_, C> {
             fn run(&mut self) {
-                while let Some((kind, place)) = self.walk.next(self.components) {
+                while let Some((kind, data)) = self.walk.step(self.components) {
+                    if self.components.is_out(data) {
+                        continue;
+                    }
                     // SAFETY: found just now in this block (invariant 17).
-                    let data = unsafe { self.components.at(place.data) };
+                    let data = unsafe { self.components.at(data) };
                     // SAFETY: it has a component of that type, which is dropped once, since the walk
                     // goes on behind it (invariant 17).
                     unsafe { (kind.drop)(data) };
@@ -333,8 +340,10 @@ impl<C: Core> fmt::Debug for Components<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut list = f.debug_list();
         let mut walk = Walk::of(self);
-        while let Some((kind, _)) = walk.next(self) {
-            list.entry(&(kind.name)());
+        while let Some((kind, data)) = walk.step(self) {
+            if !self.is_out(data) {
+                list.entry(&(kind.name)());
+            }
         }
         list.finish()
     }
