@@ -6,6 +6,7 @@ use std::ptr::NonNull;
 use super::actor::{Actor, Core};
 use crate::error::SpawnFailure;
 use crate::handle::Handle;
+use crate::memory::prefetch;
 use crate::store::Store;
 use crate::sync::UnsafeCell;
 
@@ -104,6 +105,12 @@ impl<C: Core> CellRef<C> {
         let cell = unsafe { self.cell() };
         // SAFETY: as above (invariant 16).
         cell.0.with_mut(|inside| unsafe { (*inside).actor.as_mut() })
+    }
+
+    /// Asks for the lines of the cell, which is to be looked into soon.
+    #[inline]
+    pub(super) fn prefetch(self) {
+        prefetch(self.0);
     }
 
     /// Takes the actor out: the cell is empty from here on.

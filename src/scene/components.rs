@@ -16,7 +16,7 @@ use std::ptr::NonNull;
 
 use super::actor::Core;
 use super::component::{self, Component, Kind, TickComponent};
-use crate::memory::allocate;
+use crate::memory::{allocate, prefetch};
 use crate::sync::Number;
 
 /// What a block of components begins with.
@@ -39,6 +39,9 @@ const FIRST: u32 = size_of::<Header>() as u32;
 const ENTRY_ALIGN: u32 = 8;
 /// The smallest block.
 const SMALLEST: u32 = 128;
+
+/// What processors fetch at a time.
+const LINE: u32 = 64;
 
 static IDS: Number = Number::starting_at(1);
 
@@ -104,6 +107,24 @@ impl<C: Core> Components<C> {
         // SAFETY: an entry begins with its table (invariant 17).
         let kind: &'static Kind<C> = unsafe { table.read() };
         (kind, data_of(entry, kind.align))
+    }
+
+    /// Asks for the line that the components begin with.
+    #[inline]
+    pub(super) fn prefetch_header(&self) {
+        if let Some(block) = self.block {
+            prefetch(block);
+        }
+    }
+
+    /// Asks for the lines behind the first, of which the header, which is there by now, tells.
+    #[inline]
+    pub(super) fn prefetch_rest(&self) {
+        let used = self.header().map_or(0, |header| header.used);
+        for offset in (LINE..used).step_by(LINE as usize) {
+            // SAFETY: what is used is within the block (invariant 17).
+            prefetch(unsafe { self.at(offset) });
+        }
     }
 
     /// The component of a type, unless it is out: where its entry begins, and where it lies.
