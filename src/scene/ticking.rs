@@ -137,7 +137,7 @@ impl<C: Core> Scene<C> {
             parts.resize_with(needed, Part::new);
         }
         workers.deal(entries, size, parts, |entries, part| {
-            each_active(entries, &mut part.panics, |entry, _| {
+            each(entries, &mut part.panics, |entry, _| {
                 // SAFETY: this worker was dealt the entry, and nobody reads before all have
                 // published (invariant 16).
                 unsafe { published.publish(entry) };
@@ -148,11 +148,11 @@ impl<C: Core> Scene<C> {
         workers.deal(entries, size, parts, |entries, part| {
             let Part { asked, panics } = part;
             let mut cx = TickContext::new(seen, asked);
-            each_active(entries, panics, |entry, coming| {
+            each(entries, panics, |entry, coming| {
                 prefetch(coming);
                 // SAFETY: this worker was dealt the entry, of which the actor has one; others see
                 // what is published, which is apart (invariant 16).
-                let Some(actor) = (unsafe { entry.cell.get_mut() }) else { return };
+                let Some(actor) = (unsafe { entry.cell.active_mut() }) else { return };
                 cx.turn_to(entry.birth);
                 C::tick(actor, &cx, dt);
                 tick_all(actor, &cx, dt);
@@ -166,9 +166,9 @@ impl<C: Core> Scene<C> {
     }
 }
 
-/// Calls `work` for everybody who was not killed, with those who come next. A panic ends the turn of
+/// Calls `work` for everybody, with those who come next. A panic ends the turn of
 /// its actor alone.
-fn each_active<C: Core>(
+fn each<C: Core>(
     entries: &[Entry<C>],
     panics: &mut Panics,
     mut work: impl FnMut(&Entry<C>, &[Entry<C>]),
@@ -177,9 +177,7 @@ fn each_active<C: Core>(
     let mut go_on = || {
         while let Some((entry, rest)) = coming.split_first() {
             coming = rest;
-            if !entry.dying {
-                work(entry, rest);
-            }
+            work(entry, rest);
         }
     };
     while !panics.contain(&mut go_on) {}
