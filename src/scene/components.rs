@@ -16,7 +16,8 @@ use std::ptr::NonNull;
 
 use super::actor::Core;
 use super::component::{self, Component, Kind, TickComponent};
-use crate::memory::{allocate, prefetch};
+use super::prefetch::prefetch;
+use crate::memory::allocate;
 use crate::sync::Number;
 
 /// What a block of components begins with.

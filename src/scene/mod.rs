@@ -98,6 +98,7 @@ mod hub;
 mod inbox;
 mod panics;
 mod phase;
+mod prefetch;
 mod publish;
 mod random;
 mod registry;

@@ -10,6 +10,7 @@ use super::context::{Seen, TickContext};
 use super::frame::Frame;
 use super::panics::Panics;
 use super::phase::Phase;
+use super::prefetch::ask_for;
 use super::random::{Dice, Drawer};
 use super::registry::Entry;
 use super::remote::Request;
@@ -149,7 +150,8 @@ impl<C: Core> Scene<C> {
             let Part { asked, panics } = part;
             let mut cx = TickContext::new(seen, asked);
             each(entries, panics, |entry, coming| {
-                prefetch(coming);
+                // SAFETY: this worker was dealt all of them, and it is nobody's turn (invariant 16).
+                unsafe { ask_for(coming) };
                 // SAFETY: this worker was dealt the entry, of which the actor has one; others see
                 // what is published, which is apart (invariant 16).
                 let Some(actor) = (unsafe { entry.cell.active_mut() }) else { return };
@@ -181,26 +183,4 @@ fn each<C: Core>(
         }
     };
     while !panics.contain(&mut go_on) {}
-}
-
-/// How many actors ahead the parts of one are asked for: each is where the one before says.
-const CELL_AHEAD: usize = 12;
-const HEADER_AHEAD: usize = 8;
-const REST_AHEAD: usize = 4;
-
-/// Asks for what the turns of those who come next are about, while the present one takes its turn: an
-/// actor is reached by way of its cell, and its components by way of the actor.
-#[inline]
-fn prefetch<C: Core>(coming: &[Entry<C>]) {
-    if let Some(entry) = coming.get(CELL_AHEAD) {
-        entry.cell.prefetch();
-    }
-    // SAFETY: this worker was dealt the entry, and it is not the actor's turn (invariant 16).
-    if let Some(actor) = coming.get(HEADER_AHEAD).and_then(|entry| unsafe { entry.cell.get() }) {
-        actor.components.prefetch_header();
-    }
-    // SAFETY: as above (invariant 16).
-    if let Some(actor) = coming.get(REST_AHEAD).and_then(|entry| unsafe { entry.cell.get() }) {
-        actor.components.prefetch_rest();
-    }
 }
