@@ -47,7 +47,8 @@ pub struct Case {
 
 impl Case {
     /// Runs every candidate once a round, in turns that begin with another one in each round: as many
-    /// frames as fit into a span, of `operations` each.
+    /// frames as fit into a span, of `operations` each. The frame in the middle counts, so that one in
+    /// which the thread had no core does not.
     pub fn measure(
         name: &str,
         operations: usize,
@@ -64,13 +65,13 @@ impl Case {
         for round in 0..plan.rounds {
             for turn in 0..runs.len() {
                 let at = (round + turn) % runs.len();
-                let (mut frames, mut took) = (0_u32, Duration::ZERO);
-                while frames == 0 || took < plan.span {
-                    took += (runs[at].1)();
-                    frames += 1;
+                let (mut frames, mut took) = (Vec::new(), Duration::ZERO);
+                while frames.is_empty() || took < plan.span {
+                    let frame = (runs[at].1)();
+                    took += frame;
+                    frames.push(frame.as_nanos() as f64 / operations as f64);
                 }
-                let operations = f64::from(frames) * operations as f64;
-                times[at].push(took.as_nanos() as f64 / operations);
+                times[at].push(median(&frames));
             }
         }
         let names = runs.iter().map(|(name, _)| (*name).to_owned());

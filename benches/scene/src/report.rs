@@ -48,8 +48,8 @@ impl<'m> Report<'m> {
     /// All of it.
     pub fn page(&self) -> String {
         let head = format!(
-            "{}\n\nNanoseconds an actor: medians of {} interleaved rounds of {} ms a candidate. In \
-             parentheses the lowest and the highest of the rounds.",
+            "{}\n\nNanoseconds an actor: medians of {} interleaved rounds, each of which is the median \
+             of the frames of {} ms. In parentheses the lowest and the highest of the rounds.",
             machine::describe(),
             self.plan.rounds,
             self.plan.span.as_millis(),
