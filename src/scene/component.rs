@@ -1,13 +1,12 @@
 //! Extension components: what a component may do, and the table of functions behind its type.
 
-use std::alloc::Layout;
 use std::any::{Any, TypeId, type_name};
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
 use super::actor::{Actor, Core};
 use super::commands::Commands;
-use super::components::{Place, Walk, room_of};
+use super::components::{Fit, Place, Walk};
 use super::context::TickContext;
 use super::teardown::Teardown;
 
@@ -164,9 +163,7 @@ type Tick<C> = unsafe fn(&mut Actor<C>, Place, &TickContext<'_, C>, f32);
 pub(super) struct Kind<C: Core> {
     pub(super) id: fn() -> TypeId,
     pub(super) name: fn() -> &'static str,
-    pub(super) align: u32,
-    /// What it takes of a block, without what aligns it.
-    pub(super) room: u32,
+    pub(super) fit: Fit,
     /// Drops the component in its place.
     ///
     /// # Safety
@@ -185,8 +182,7 @@ impl<C: Core, T: Component<C>, S: Stored<T> + 'static> Table<C, T, S> {
     const PLAIN: Kind<C> = Kind {
         id: TypeId::of::<T>,
         name: type_name::<T>,
-        align: align_of::<S>() as u32,
-        room: room_of(Layout::new::<S>()),
+        fit: Fit::of::<S>(),
         drop: drop_stored::<S>,
         created: created::<C, T, S>,
         pending_destroy: pending_destroy::<C, T, S>,
