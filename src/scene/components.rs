@@ -2,11 +2,12 @@
 //! adding.
 //!
 //! ```text
-//! Header | table, component | table, component | ..
+//! Header | entry, component | entry, component | ..
 //! ```
 //!
-//! So a tick over all of them is a walk over neighbouring lines. Each begins with a pointer to the
-//! table of its type. A component that is being called is out of its place: the header says which.
+//! So a tick over all of them is a walk over neighbouring lines. An entry tells the table of its
+//! component's type, and where the next entry is. A component that is being called is out of its
+//! place: the header says which.
 
 use std::alloc::{Layout, dealloc, handle_alloc_error};
 use std::any::TypeId;
@@ -37,6 +38,18 @@ struct Header {
 
 const NOBODY: u32 = u32::MAX;
 const FIRST: u32 = size_of::<Header>() as u32;
+/// What stands before each component. It says itself where the next one is, so that a walk need not
+/// wait for the table to find it.
+#[repr(C)]
+struct Entry<C: Core> {
+    kind: &'static Kind<C>,
+    /// Where the component lies.
+    data: u32,
+    /// Where the next entry begins.
+    next: u32,
+}
+
+const ENTRY: u32 = size_of::<(usize, u32, u32)>() as u32;
 /// Every entry begins with a pointer.
 const ENTRY_ALIGN: u32 = 8;
 /// The smallest block.
@@ -98,17 +111,16 @@ impl<C: Core> Components<C> {
         unsafe { block.add(offset as usize) }
     }
 
-    /// The table of the entry at an offset, and where its component lies.
+    /// The entry at an offset.
     ///
     /// # Safety
     /// * An entry begins there.
     #[inline]
-    unsafe fn entry(&self, entry: u32) -> (&'static Kind<C>, u32) {
+    unsafe fn entry(&self, offset: u32) -> Entry<C> {
         // SAFETY: an entry is within the block (invariant 17).
-        let table = unsafe { self.at(entry) }.cast::<&'static Kind<C>>();
-        // SAFETY: an entry begins with its table (invariant 17).
-        let kind: &'static Kind<C> = unsafe { table.read() };
-        (kind, kind.fit.data(entry))
+        let entry = unsafe { self.at(offset) }.cast::<Entry<C>>();
+        // SAFETY: as above, and it is not written while the components are borrowed (invariant 17).
+        unsafe { entry.read() }
     }
 
     /// Asks for the line that the components begin with.
@@ -186,18 +198,19 @@ impl<C: Core> Components<C> {
             let old = unsafe { component::replace(data, value) };
             return drop(old);
         }
-        let entry = self.reserve(kind);
-        let data = kind.fit.data(entry);
+        let offset = self.reserve(kind);
+        let data = kind.fit.data(offset);
+        let next = data + kind.fit.room;
         // SAFETY: reserved just now (invariant 17).
-        let table = unsafe { self.at(entry) }.cast::<&'static Kind<C>>();
+        let entry = unsafe { self.at(offset) }.cast::<Entry<C>>();
         // SAFETY: as above (invariant 17).
-        unsafe { table.write(kind) };
+        unsafe { entry.write(Entry { kind, data, next }) };
         // SAFETY: reserved just now (invariant 17).
         let place = unsafe { self.at(data) };
         // SAFETY: reserved for this layout, and empty (invariant 17).
         unsafe { component::put(place, value) };
         if let Some(header) = self.header_mut() {
-            header.used = data + kind.fit.room;
+            header.used = next;
         }
     }
 
@@ -294,7 +307,7 @@ impl Fit {
     pub(super) const fn of<S>() -> Fit {
         let align = align_of::<S>() as u32;
         let room = align_up(size_of::<S>() as u32, ENTRY_ALIGN);
-        Fit { align, ahead: ENTRY_ALIGN + align - 1, mask: !(align - 1), room }
+        Fit { align, ahead: ENTRY + align - 1, mask: !(align - 1), room }
     }
 
     /// Where the component of an entry lies.
@@ -340,8 +353,8 @@ impl Walk {
         }
         // SAFETY: the walk is over the block of this number, whose entries stay where they are, and
         // is at the beginning of one (invariant 17).
-        let (kind, data) = unsafe { components.entry(self.next) };
-        self.next = data + kind.fit.room;
+        let Entry { kind, data, next } = unsafe { components.entry(self.next) };
+        self.next = next;
         Some((kind, data))
     }
 }
