@@ -4,6 +4,7 @@ use std::fmt;
 use std::ptr::NonNull;
 
 use super::actor::{Actor, Core};
+use super::prefetch::prefetch;
 use crate::error::SpawnFailure;
 use crate::handle::Handle;
 use crate::store::Store;
@@ -15,6 +16,8 @@ pub(super) struct ActorCell<C: Core>(UnsafeCell<Inside<C>>);
 struct Inside<C: Core> {
     /// The creation number; 0 until the scene has taken note of it.
     birth: u64,
+    /// Killed: it does not tick any more.
+    dying: bool,
     actor: Option<Actor<C>>,
 }
 
@@ -62,7 +65,7 @@ impl<C: Core> Newborn<C> {
     ) -> Result<Newborn<C>, SpawnFailure> {
         let pending = store.spawn_with(|handle| {
             let actor = Some(Actor::make(handle, position, definition, configure));
-            ActorCell(UnsafeCell::new(Inside { birth: 0, actor }))
+            ActorCell(UnsafeCell::new(Inside { birth: 0, dying: false, actor }))
         })?;
         let cell = CellRef(NonNull::from(&*pending));
         Ok(Newborn { handle: pending.detach(), cell })
@@ -104,6 +107,49 @@ impl<C: Core> CellRef<C> {
         let cell = unsafe { self.cell() };
         // SAFETY: as above (invariant 16).
         cell.0.with_mut(|inside| unsafe { (*inside).actor.as_mut() })
+    }
+
+    /// As [`get`](CellRef::get), unless the actor was killed.
+    ///
+    /// # Safety
+    /// * As for [`get`](CellRef::get).
+    #[inline]
+    pub(super) unsafe fn active<'a>(self) -> Option<&'a Actor<C>> {
+        // SAFETY: the caller's duty (invariant 16).
+        let cell = unsafe { self.cell() };
+        // SAFETY: as above (invariant 16).
+        let inside = cell.0.with(|inside| unsafe { &*inside });
+        if inside.dying { None } else { inside.actor.as_ref() }
+    }
+
+    /// As [`get_mut`](CellRef::get_mut), unless the actor was killed.
+    ///
+    /// # Safety
+    /// * As for [`get_mut`](CellRef::get_mut).
+    #[inline]
+    pub(super) unsafe fn active_mut<'a>(self) -> Option<&'a mut Actor<C>> {
+        // SAFETY: the caller's duty (invariant 16).
+        let cell = unsafe { self.cell() };
+        // SAFETY: as above (invariant 16).
+        let inside = cell.0.with_mut(|inside| unsafe { &mut *inside });
+        if inside.dying { None } else { inside.actor.as_mut() }
+    }
+
+    /// Takes note of the kill.
+    ///
+    /// # Safety
+    /// * As for [`get_mut`](CellRef::get_mut).
+    pub(super) unsafe fn set_dying(self) {
+        // SAFETY: the caller's duty (invariant 16).
+        let cell = unsafe { self.cell() };
+        // SAFETY: as above (invariant 16).
+        cell.0.with_mut(|inside| unsafe { (*inside).dying = true });
+    }
+
+    /// Asks for the lines of the cell, which is to be looked into soon.
+    #[inline]
+    pub(super) fn prefetch(self) {
+        prefetch(self.0);
     }
 
     /// Takes the actor out: the cell is empty from here on.

@@ -1,13 +1,12 @@
 //! Extension components: what a component may do, and the table of functions behind its type.
 
-use std::alloc::Layout;
 use std::any::{Any, TypeId, type_name};
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
 use super::actor::{Actor, Core};
 use super::commands::Commands;
-use super::components::{Place, Walk};
+use super::components::{Fit, Place, Walk};
 use super::context::TickContext;
 use super::teardown::Teardown;
 
@@ -164,7 +163,7 @@ type Tick<C> = unsafe fn(&mut Actor<C>, Place, &TickContext<'_, C>, f32);
 pub(super) struct Kind<C: Core> {
     pub(super) id: fn() -> TypeId,
     pub(super) name: fn() -> &'static str,
-    pub(super) layout: Layout,
+    pub(super) fit: Fit,
     /// Drops the component in its place.
     ///
     /// # Safety
@@ -183,7 +182,7 @@ impl<C: Core, T: Component<C>, S: Stored<T> + 'static> Table<C, T, S> {
     const PLAIN: Kind<C> = Kind {
         id: TypeId::of::<T>,
         name: type_name::<T>,
-        layout: Layout::new::<S>(),
+        fit: Fit::of::<S>(),
         drop: drop_stored::<S>,
         created: created::<C, T, S>,
         pending_destroy: pending_destroy::<C, T, S>,
@@ -277,10 +276,11 @@ struct Out<'a, C: Core, S> {
 
 impl<'a, C: Core, S> Out<'a, C, S> {
     /// # Safety
-    /// * The place is one of the owner's, with a component stored as `S`.
+    /// * The place is one of the owner's, with a component stored as `S`, and nothing is out.
     #[inline]
     unsafe fn take(owner: &'a mut Actor<C>, place: Place) -> Out<'a, C, S> {
-        let from = owner.components.take_out(place).cast::<S>();
+        // SAFETY: the caller's duty (invariant 17).
+        let from = unsafe { owner.components.take_out(place) }.cast::<S>();
         // SAFETY: the place has such a component, which is marked as taken from here on
         // (invariant 17).
         let component = ManuallyDrop::new(unsafe { from.read() });

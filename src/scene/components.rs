@@ -2,20 +2,23 @@
 //! adding.
 //!
 //! ```text
-//! Header | table, component | table, component | ..
+//! Header | entry, component | entry, component | ..
 //! ```
 //!
-//! So a tick over all of them is a walk over neighbouring lines. Each begins with a pointer to the
-//! table of its type. A component that is being called is out of its place: the header says which.
+//! So a tick over all of them is a walk over neighbouring lines. An entry tells the table of its
+//! component's type, and where the next entry is. A component that is being called is out of its
+//! place: the header says which.
 
 use std::alloc::{Layout, dealloc, handle_alloc_error};
 use std::any::TypeId;
 use std::fmt;
+use std::hint::assert_unchecked;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use super::actor::Core;
 use super::component::{self, Component, Kind, TickComponent};
+use super::prefetch::prefetch;
 use crate::memory::allocate;
 use crate::sync::Number;
 
@@ -28,17 +31,32 @@ struct Header {
     capacity: u32,
     /// Where the last component ends.
     used: u32,
-    /// Where the one begins that is out, or [`NOBODY`].
+    /// Where the one lies that is out, or [`NOBODY`].
     out: u32,
     align: u32,
 }
 
 const NOBODY: u32 = u32::MAX;
 const FIRST: u32 = size_of::<Header>() as u32;
+/// What stands before each component. It says itself where the next one is, so that a walk need not
+/// wait for the table to find it.
+#[repr(C)]
+struct Entry<C: Core> {
+    kind: &'static Kind<C>,
+    /// Where the component lies.
+    data: u32,
+    /// Where the next entry begins.
+    next: u32,
+}
+
+const ENTRY: u32 = size_of::<(usize, u32, u32)>() as u32;
 /// Every entry begins with a pointer.
 const ENTRY_ALIGN: u32 = 8;
 /// The smallest block.
 const SMALLEST: u32 = 128;
+
+/// What processors fetch at a time.
+const LINE: u32 = 64;
 
 static IDS: Number = Number::starting_at(1);
 
@@ -49,11 +67,10 @@ pub(super) struct Components<C: Core> {
     _tables: PhantomData<fn(C)>,
 }
 
-/// Where a component lies, in the block of a number.
+/// Where a component lies, in the block of a number. Two words, which calls pass in registers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     block: u64,
-    entry: u32,
     data: u32,
 }
 
@@ -94,44 +111,67 @@ impl<C: Core> Components<C> {
         unsafe { block.add(offset as usize) }
     }
 
-    /// The table of the entry at an offset, and where its component lies.
+    /// The entry at an offset.
     ///
     /// # Safety
     /// * An entry begins there.
     #[inline]
-    unsafe fn entry(&self, entry: u32) -> (&'static Kind<C>, u32) {
+    unsafe fn entry(&self, offset: u32) -> Entry<C> {
         // SAFETY: an entry is within the block (invariant 17).
-        let table = unsafe { self.at(entry) }.cast::<&'static Kind<C>>();
-        // SAFETY: an entry begins with its table (invariant 17).
-        let kind: &'static Kind<C> = unsafe { table.read() };
-        (kind, data_of(entry, kind.layout))
+        let entry = unsafe { self.at(offset) }.cast::<Entry<C>>();
+        // SAFETY: as above, and it is not written while the components are borrowed (invariant 17).
+        unsafe { entry.read() }
     }
 
-    /// The component of a type, unless it is out.
+    /// Asks for the line that the components begin with.
     #[inline]
-    fn find(&self, id: TypeId) -> Option<Place> {
+    pub(super) fn prefetch_header(&self) {
+        if let Some(block) = self.block {
+            prefetch(block);
+        }
+    }
+
+    /// Asks for the lines behind the first, of which the header, which is there by now, tells.
+    #[inline]
+    pub(super) fn prefetch_rest(&self) {
+        let used = self.header().map_or(0, |header| header.used);
+        for offset in (LINE..used).step_by(LINE as usize) {
+            // SAFETY: what is used is within the block (invariant 17).
+            prefetch(unsafe { self.at(offset) });
+        }
+    }
+
+    /// The component of a type, unless it is out: where its entry begins, and where it lies.
+    #[inline]
+    fn find(&self, id: TypeId) -> Option<(u32, u32)> {
         let mut walk = Walk::of(self);
-        while let Some((kind, place)) = walk.next(self) {
+        loop {
+            let entry = walk.next;
+            let (kind, data) = walk.step(self)?;
             if (kind.id)() == id {
-                return Some(place);
+                return Some((entry, data)).filter(|_| !self.is_out(data));
             }
         }
-        None
+    }
+
+    #[inline]
+    fn is_out(&self, data: u32) -> bool {
+        self.header().is_some_and(|header| header.out == data)
     }
 
     pub(super) fn get<T: Component<C>>(&self) -> Option<&T> {
-        let place = self.find(TypeId::of::<T>())?;
+        let (_, data) = self.find(TypeId::of::<T>())?;
         // SAFETY: found just now in this block (invariant 17).
-        let data = unsafe { self.at(place.data) };
+        let data = unsafe { self.at(data) };
         // SAFETY: it has a component of this type, in its place, and is borrowed with the actor
         // (invariant 17).
         Some(unsafe { component::get(data) })
     }
 
     pub(super) fn get_mut<T: Component<C>>(&mut self) -> Option<&mut T> {
-        let place = self.find(TypeId::of::<T>())?;
+        let (_, data) = self.find(TypeId::of::<T>())?;
         // SAFETY: found just now in this block (invariant 17).
-        let data = unsafe { self.at(place.data) };
+        let data = unsafe { self.at(data) };
         // SAFETY: as in `get`, and the actor is borrowed to be written (invariant 17).
         Some(unsafe { component::get_mut(data) })
     }
@@ -146,41 +186,42 @@ impl<C: Core> Components<C> {
 
     /// Adds a component, or puts it in the place of the one of its type; that one is dropped last.
     fn add_as<T: Component<C>>(&mut self, kind: &'static Kind<C>, value: T) {
-        if let Some(place) = self.find(TypeId::of::<T>()) {
+        if let Some((entry, data)) = self.find(TypeId::of::<T>()) {
             // SAFETY: found just now in this block (invariant 17).
-            let table = unsafe { self.at(place.entry) }.cast::<&'static Kind<C>>();
+            let table = unsafe { self.at(entry) }.cast::<&'static Kind<C>>();
             // SAFETY: the tables of a type differ in whether it ticks, and in nothing that the
             // place depends on (invariant 17).
             unsafe { table.write(kind) };
             // SAFETY: found just now in this block (invariant 17).
-            let data = unsafe { self.at(place.data) };
+            let data = unsafe { self.at(data) };
             // SAFETY: a component of this type is there (invariant 17).
             let old = unsafe { component::replace(data, value) };
             return drop(old);
         }
-        let entry = self.reserve(kind.layout);
-        let data = data_of(entry, kind.layout);
+        let offset = self.reserve(kind);
+        let data = kind.fit.data(offset);
+        let next = data + kind.fit.room;
         // SAFETY: reserved just now (invariant 17).
-        let table = unsafe { self.at(entry) }.cast::<&'static Kind<C>>();
+        let entry = unsafe { self.at(offset) }.cast::<Entry<C>>();
         // SAFETY: as above (invariant 17).
-        unsafe { table.write(kind) };
+        unsafe { entry.write(Entry { kind, data, next }) };
         // SAFETY: reserved just now (invariant 17).
         let place = unsafe { self.at(data) };
         // SAFETY: reserved for this layout, and empty (invariant 17).
         unsafe { component::put(place, value) };
         if let Some(header) = self.header_mut() {
-            header.used = end_of(data, kind.layout);
+            header.used = next;
         }
     }
 
     /// Makes room for one more entry; where it begins.
-    fn reserve(&mut self, layout: Layout) -> u32 {
+    fn reserve(&mut self, kind: &Kind<C>) -> u32 {
         let (used, capacity, align) = match self.header() {
             Some(header) => (header.used, header.capacity, header.align),
             None => (FIRST, 0, ENTRY_ALIGN),
         };
-        let end = end_of(data_of(used, layout), layout);
-        let needed = align.max(layout.align() as u32);
+        let end = kind.fit.data(used) + kind.fit.room;
+        let needed = align.max(kind.fit.align);
         if end > capacity || needed > align {
             self.grow(end.max(capacity.saturating_mul(2)).max(SMALLEST), needed);
         }
@@ -221,16 +262,18 @@ impl<C: Core> Components<C> {
 
     /// Marks a component as out of its place, from where the caller reads it.
     ///
-    /// # Panics
-    /// Never for a place that [`Walk::next_to_call`] has just found in these components.
+    /// # Safety
+    /// * The place is one of these components', and nothing is out.
     #[inline]
-    pub(super) fn take_out(&mut self, place: Place) -> NonNull<u8> {
-        let header = self.header_mut();
-        let free = |header: &&mut Header| header.id == place.block && header.out == NOBODY;
-        let header = header.filter(free);
-        let Some(header) = header else { unreachable!("the place is one of these components") };
-        header.out = place.entry;
-        // SAFETY: the place is in the block of this number (invariant 17).
+    pub(super) unsafe fn take_out(&mut self, place: Place) -> NonNull<u8> {
+        if let Some(header) = self.header_mut() {
+            // Told to the compiler, so that a hook which does not touch its owner goes back unasked.
+            // SAFETY: the caller's duty (invariant 17).
+            unsafe { assert_unchecked(header.id == place.block) };
+            debug_assert!(header.out == NOBODY);
+            header.out = place.data;
+        }
+        // SAFETY: the place is in this block: the caller's duty (invariant 17).
         unsafe { self.at(place.data) }
     }
 
@@ -239,7 +282,7 @@ impl<C: Core> Components<C> {
     #[inline]
     pub(super) fn put_back(&mut self, place: Place) -> Option<NonNull<u8>> {
         let header = self.header_mut()?;
-        if header.id != place.block || header.out != place.entry {
+        if header.id != place.block || header.out != place.data {
             return None;
         }
         header.out = NOBODY;
@@ -248,12 +291,30 @@ impl<C: Core> Components<C> {
     }
 }
 
-fn data_of(entry: u32, layout: Layout) -> u32 {
-    align_up(entry + size_of::<usize>() as u32, layout.align() as u32)
+/// How the components of a type lie behind their entries.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fit {
+    align: u32,
+    /// What is added to where an entry begins, and then masked: the component lies there.
+    ahead: u32,
+    mask: u32,
+    /// How much it takes up to the next entry: wherever it lies, since that is at a multiple of
+    /// [`ENTRY_ALIGN`].
+    room: u32,
 }
 
-fn end_of(data: u32, layout: Layout) -> u32 {
-    align_up(data + layout.size() as u32, ENTRY_ALIGN)
+impl Fit {
+    pub(super) const fn of<S>() -> Fit {
+        let align = align_of::<S>() as u32;
+        let room = align_up(size_of::<S>() as u32, ENTRY_ALIGN);
+        Fit { align, ahead: ENTRY + align - 1, mask: !(align - 1), room }
+    }
+
+    /// Where the component of an entry lies.
+    #[inline]
+    const fn data(self, entry: u32) -> u32 {
+        (entry + self.ahead) & self.mask
+    }
 }
 
 fn block_layout(capacity: u32, align: u32) -> Layout {
@@ -274,7 +335,8 @@ impl Walk {
         components: &Components<C>,
     ) -> Option<(&'static Kind<C>, Place)> {
         components.header().filter(|header| header.out == NOBODY)?;
-        self.next(components)
+        let (kind, data) = self.step(components)?;
+        Some((kind, Place { block: self.block, data }))
     }
 
     #[inline]
@@ -282,21 +344,18 @@ impl Walk {
         Walk { block: components.header().map_or(0, |header| header.id), next: FIRST }
     }
 
-    /// The next component that is in its place.
+    /// The next component, and where it lies.
     #[inline]
-    fn next<C: Core>(&mut self, components: &Components<C>) -> Option<(&'static Kind<C>, Place)> {
+    fn step<C: Core>(&mut self, components: &Components<C>) -> Option<(&'static Kind<C>, u32)> {
         let header = components.header()?;
-        while header.id == self.block && self.next < header.used {
-            let entry = self.next;
-            // SAFETY: the walk is over the block of this number, whose entries stay where they are,
-            // and is at the beginning of one (invariant 17).
-            let (kind, data) = unsafe { components.entry(entry) };
-            self.next = end_of(data, kind.layout);
-            if header.out != entry {
-                return Some((kind, Place { block: self.block, entry, data }));
-            }
+        if header.id != self.block || self.next >= header.used {
+            return None;
         }
-        None
+        // SAFETY: the walk is over the block of this number, whose entries stay where they are, and
+        // is at the beginning of one (invariant 17).
+        let Entry { kind, data, next } = unsafe { components.entry(self.next) };
+        self.next = next;
+        Some((kind, data))
     }
 }
 
@@ -309,9 +368,12 @@ impl<C: Core> Drop for Components<C> {
         }
         impl<C: Core> Rest<'_, C> {
             fn run(&mut self) {
-                while let Some((kind, place)) = self.walk.next(self.components) {
+                while let Some((kind, data)) = self.walk.step(self.components) {
+                    if self.components.is_out(data) {
+                        continue;
+                    }
                     // SAFETY: found just now in this block (invariant 17).
-                    let data = unsafe { self.components.at(place.data) };
+                    let data = unsafe { self.components.at(data) };
                     // SAFETY: it has a component of that type, which is dropped once, since the walk
                     // goes on behind it (invariant 17).
                     unsafe { (kind.drop)(data) };
@@ -333,8 +395,10 @@ impl<C: Core> fmt::Debug for Components<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut list = f.debug_list();
         let mut walk = Walk::of(self);
-        while let Some((kind, _)) = walk.next(self) {
-            list.entry(&(kind.name)());
+        while let Some((kind, data)) = walk.step(self) {
+            if !self.is_out(data) {
+                list.entry(&(kind.name)());
+            }
         }
         list.finish()
     }

@@ -149,8 +149,8 @@ impl<'f, C: Core> Frame<'f, C> {
     /// What is wrong with the handle or the state, which is counted as refused.
     pub fn kill_actor(&mut self, h: Handle) -> Result<(), TransitionError> {
         match self.registry.kill(h) {
-            Ok(()) => {
-                self.queue.push_back(Work::Mourn(h));
+            Ok(cell) => {
+                self.queue.push_back(Work::Mourn(cell));
                 Ok(())
             }
             Err(refused) => {

@@ -59,7 +59,7 @@ impl<C: Core> Scene<C> {
                         self.kill(handle);
                     }
                 }
-                Work::Mourn(handle) => self.mourn(handle),
+                Work::Mourn(cell) => self.mourn(cell),
                 Work::Shutdown => self.shutdown_asked = true,
             }
         }
@@ -67,7 +67,7 @@ impl<C: Core> Scene<C> {
 
     fn kill(&mut self, handle: Handle) {
         match self.registry.kill(handle) {
-            Ok(()) => self.mourn(handle),
+            Ok(cell) => self.mourn(cell),
             Err(refused) => self.report.refuse_kill(refused),
         }
     }
@@ -148,9 +148,8 @@ impl<C: Core> Scene<C> {
     }
 
     /// The pending-destroy hooks of an actor that was killed. Each is called, whatever the others do.
-    fn mourn(&mut self, handle: Handle) {
+    pub(super) fn mourn(&mut self, cell: CellRef<C>) {
         self.report.killed += 1;
-        let Ok(cell) = self.registry.cell(handle) else { return };
         // SAFETY: this thread has the scene (invariant 16).
         let birth = unsafe { cell.birth() };
         let dice = Dice::new(self.seed, Drawer::PendingDestroy, birth, self.time.frame);

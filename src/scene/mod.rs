@@ -114,6 +114,7 @@ mod hub;
 mod inbox;
 mod panics;
 mod phase;
+mod prefetch;
 mod publish;
 mod random;
 mod registry;
@@ -163,7 +164,7 @@ use self::registry::{Doomed, Registry};
 use self::remote::Link;
 use self::services::Services;
 use self::ticking::Part;
-use self::work::{Queue, Work};
+use self::work::Queue;
 use self::workers::Workers;
 use crate::error::{HoldError, LookupError, TransitionError};
 use crate::handle::Handle;
@@ -237,13 +238,18 @@ impl<C: Core> Scene<C> {
     /// # Panics
     /// When a hook does, after all have been called.
     pub fn kill_actor(&mut self, h: Handle) -> Result<(), TransitionError> {
-        if let Err(refused) = self.registry.kill(h) {
-            self.report.refuse_kill(refused);
-            return Err(refused);
+        match self.registry.kill(h) {
+            Ok(cell) => {
+                // Nothing waits: the last call has come to rest.
+                self.mourn(cell);
+                self.come_to_rest();
+                Ok(())
+            }
+            Err(refused) => {
+                self.report.refuse_kill(refused);
+                Err(refused)
+            }
         }
-        self.queue.push_back(Work::Mourn(h));
-        self.come_to_rest();
-        Ok(())
     }
 
     /// Does what the hooks of an outer call have asked for, the shutdown last; then a panic may go on.

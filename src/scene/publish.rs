@@ -33,7 +33,7 @@ impl<C: Core> Published<C> {
         }
     }
 
-    /// Publishes an actor.
+    /// Publishes an actor, unless it was killed.
     ///
     /// # Safety
     /// * The caller was dealt the entry, or has the scene.
@@ -42,7 +42,7 @@ impl<C: Core> Published<C> {
     pub(super) unsafe fn publish(&self, entry: &Entry<C>) {
         let Some(slot) = self.slots.get(entry.index as usize) else { return };
         // SAFETY: the caller was dealt the entry, and nobody writes the actor (invariant 16).
-        let Some(actor) = (unsafe { entry.cell.get() }) else { return };
+        let Some(actor) = (unsafe { entry.cell.active() }) else { return };
         let public = C::publish(actor);
         // SAFETY: an actor has one entry, whose worker alone writes what is published of it
         // (invariant 16). What was there is dropped last.

@@ -17,22 +17,30 @@ pub(super) enum Drawer {
 }
 
 /// A stream of random numbers: SplitMix64 (Steele, Lea and Flood 2014), begun from a hash of who
-/// draws and when.
+/// draws and when, which is taken at the first: most hooks draw nothing.
 #[derive(Debug)]
-pub(super) struct Dice(Cell<u64>);
+pub(super) struct Dice {
+    seed: u64,
+    parts: [u64; 3],
+    state: Cell<Option<u64>>,
+}
 
 impl Dice {
     #[inline]
     pub(super) fn new(seed: u64, drawer: Drawer, number: u64, frame: u64) -> Dice {
-        let parts = [drawer as u64, number, frame];
-        Dice(Cell::new(parts.into_iter().fold(seed, |hash, part| mixed(hash ^ mixed(part)))))
+        Dice { seed, parts: [drawer as u64, number, frame], state: Cell::new(None) }
     }
 
     #[inline]
     pub(super) fn roll(&self) -> u64 {
-        let next = self.0.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
-        self.0.set(next);
+        let state = self.state.get().unwrap_or_else(|| self.begin());
+        let next = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.state.set(Some(next));
         mixed(next)
+    }
+
+    fn begin(&self) -> u64 {
+        self.parts.into_iter().fold(self.seed, |hash, part| mixed(hash ^ mixed(part)))
     }
 }
 

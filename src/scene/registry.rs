@@ -19,8 +19,6 @@ pub(super) struct Entry<C: Core> {
     pub(super) birth: u64,
     pub(super) index: u32,
     generation: NonZeroU32,
-    /// Killed: it does not tick any more.
-    pub(super) dying: bool,
 }
 
 /// An actor that was killed, and waits for its sweep.
@@ -115,22 +113,20 @@ impl<C: Core> Registry<C> {
         let generation = newborn.handle.generation();
         let index = newborn.handle.seq() as u32;
         let cell = newborn.cell;
-        self.alive.push(Entry { cell, birth, index, generation, dying: false });
+        self.alive.push(Entry { cell, birth, index, generation });
         Ok(())
     }
 
-    /// Active → Dying: it does not tick any more, and waits for the sweep.
-    pub(super) fn kill(&mut self, h: Handle) -> Result<(), TransitionError> {
+    /// Active → Dying: it does not tick any more, and waits for the sweep. The caller owes it its
+    /// pending-destroy hooks.
+    pub(super) fn kill(&mut self, h: Handle) -> Result<CellRef<C>, TransitionError> {
         self.store.kill(h)?;
         trace::killed(h);
         let cell = self.cell(h)?;
-        // SAFETY: this thread has the scene (invariant 16).
-        let birth = unsafe { cell.birth() };
-        if let Ok(at) = self.alive.binary_search_by_key(&birth, |entry| entry.birth) {
-            self.alive[at].dying = true;
-        }
+        // SAFETY: this thread has the scene, and the registry to itself (invariant 16).
+        unsafe { cell.set_dying() };
         self.doomed.push(Doomed { handle: h, cell });
-        Ok(())
+        Ok(cell)
     }
 
     /// Takes out every actor that was killed and that nobody holds a ticket for, in order of killing.

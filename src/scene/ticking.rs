@@ -9,6 +9,7 @@ use super::context::{Seen, TickContext};
 use super::frame::Frame;
 use super::panics::Panics;
 use super::phase::Phase;
+use super::prefetch::ask_for;
 use super::random::{Dice, Drawer};
 use super::registry::Entry;
 use super::remote::Request;
@@ -138,7 +139,7 @@ impl<C: Core> Scene<C> {
             parts.resize_with(needed, Part::new);
         }
         workers.deal(entries, size, parts, |entries, part| {
-            each_active(entries, &mut part.panics, |entry| {
+            each(entries, &mut part.panics, |entry, _| {
                 // SAFETY: this worker was dealt the entry, and nobody reads before all have
                 // published (invariant 16).
                 unsafe { published.publish(entry) };
@@ -149,10 +150,12 @@ impl<C: Core> Scene<C> {
         workers.deal(entries, size, parts, |entries, part| {
             let Part { asked, panics } = part;
             let mut cx = TickContext::new(seen, asked);
-            each_active(entries, panics, |entry| {
+            each(entries, panics, |entry, coming| {
+                // SAFETY: this worker was dealt all of them, and it is nobody's turn (invariant 16).
+                unsafe { ask_for(coming) };
                 // SAFETY: this worker was dealt the entry, of which the actor has one; others see
                 // what is published, which is apart (invariant 16).
-                let Some(actor) = (unsafe { entry.cell.get_mut() }) else { return };
+                let Some(actor) = (unsafe { entry.cell.active_mut() }) else { return };
                 cx.turn_to(entry.birth);
                 C::tick(actor, &cx, dt);
                 tick_all(actor, &cx, dt);
@@ -166,12 +169,19 @@ impl<C: Core> Scene<C> {
     }
 }
 
-/// Calls `work` for everybody who was not killed. A panic ends the turn of its actor alone.
-fn each_active<C: Core>(
+/// Calls `work` for everybody, with those who come next. A panic ends the turn of
+/// its actor alone.
+fn each<C: Core>(
     entries: &[Entry<C>],
     panics: &mut Panics,
-    mut work: impl FnMut(&Entry<C>),
+    mut work: impl FnMut(&Entry<C>, &[Entry<C>]),
 ) {
-    let mut rest = entries.iter();
-    while !panics.contain(|| rest.by_ref().filter(|entry| !entry.dying).for_each(&mut work)) {}
+    let mut coming = entries;
+    let mut go_on = || {
+        while let Some((entry, rest)) = coming.split_first() {
+            coming = rest;
+            work(entry, rest);
+        }
+    };
+    while !panics.contain(&mut go_on) {}
 }

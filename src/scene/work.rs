@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::actor::{Actor, Core};
-use super::cell::Newborn;
+use super::cell::{CellRef, Newborn};
 use crate::handle::Handle;
 
 /// How an actor that is asked for is configured, later.
@@ -23,7 +23,7 @@ pub(super) enum Work<C: Core> {
     /// The same for another thread, which may have been ahead of the actor's admission.
     RemoteKill(Handle),
     /// Tell the pending-destroy hooks of an actor that is Dying already.
-    Mourn(Handle),
+    Mourn(CellRef<C>),
     /// Shut the scene down when the frame is over, or the outer call.
     Shutdown,
 }
@@ -45,7 +45,7 @@ impl<C: Core> fmt::Debug for Work<C> {
             Work::Introduce(newborn) => write!(f, "Introduce({})", newborn.handle),
             Work::Kill(handle) => write!(f, "Kill({handle})"),
             Work::RemoteKill(handle) => write!(f, "RemoteKill({handle})"),
-            Work::Mourn(handle) => write!(f, "Mourn({handle})"),
+            Work::Mourn(cell) => write!(f, "Mourn({cell:?})"),
             Work::Shutdown => f.write_str("Shutdown"),
         }
     }

@@ -1,0 +1,50 @@
+//! Asking for memory ahead of the turn that uses it.
+//!
+//! An actor is reached by way of its cell, and its components by way of the actor: three lines far
+//! apart, each at an address that the one before tells. Where there are more actors than a cache
+//! holds, a turn would wait for all three. So those of the actors that come next are asked for, one
+//! step at a time, while others have their turn.
+
+use std::ptr::NonNull;
+
+use super::actor::Core;
+use super::registry::Entry;
+
+/// How many actors ahead each step is taken.
+const CELL: usize = 12;
+const HEADER: usize = 8;
+const REST: usize = 4;
+
+/// Asks for what the turns of those who come next are about.
+///
+/// # Safety
+/// * The caller was dealt the entries, and lends none of their actors to anybody.
+#[inline]
+pub(super) unsafe fn ask_for<C: Core>(coming: &[Entry<C>]) {
+    if let Some(entry) = coming.get(CELL) {
+        entry.cell.prefetch();
+    }
+    // SAFETY: the caller's duty (invariant 16).
+    if let Some(actor) = coming.get(HEADER).and_then(|entry| unsafe { entry.cell.get() }) {
+        actor.components.prefetch_header();
+    }
+    // SAFETY: the caller's duty (invariant 16).
+    if let Some(actor) = coming.get(REST).and_then(|entry| unsafe { entry.cell.get() }) {
+        actor.components.prefetch_rest();
+    }
+}
+
+/// Asks for the line of an address: a hint, whatever is there.
+#[inline]
+pub(super) fn prefetch<V>(address: NonNull<V>) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: every processor of this kind has the instruction, which reads nothing and does not
+        // fault; the address is that of a cell or of a block (invariant 16, 17).
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.as_ptr().cast_const().cast()) };
+    }
+    // Elsewhere there is no stable way to ask.
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = address;
+}
