@@ -222,7 +222,7 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
         Ok(Pending::furnished(self.store, furnished, init))
     }
 
-    shared_operations!(self, self.store, &self.session);
+    shared_operations!(self, self.store, &self.session, &self.session);
 }
 
 impl<T> fmt::Debug for Pinned<'_, T> {

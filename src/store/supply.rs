@@ -53,6 +53,7 @@ impl<T> Core<T> {
                 permits.give(session.home());
             }
         }
+        session.ensure_pinned();
         self.reserve_by(session, || self.take_vacancy(session), |vacancy| vacancy)
     }
 
