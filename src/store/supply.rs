@@ -24,10 +24,11 @@ pub(super) const ADVANCES: u32 = 3;
 /// are alive, as many as are alive.
 const CROWDED: u64 = 16_384;
 
-/// How much memory each shard may have in slots beside those of the living before it takes the slots
-/// of a neighbour: enough for a batch in the magazine, one that fills, and two in limbo. Slots that
-/// go from core to core cost several lines a life; these stay where they are.
-const ELBOW_ROOM: usize = 64 << 10;
+/// How many slots beside those of the living each shard may have before it takes those of a
+/// neighbour: a quarter of all, within these bounds. The larger suffices for a batch in the
+/// magazine, one that fills, and two in limbo. Slots that go from core to core cost several lines a
+/// life; these stay where they are.
+const ELBOW_ROOM: (u64, u64) = (64, 4 * BATCH_CAPACITY as u64);
 
 /// How many refills in a row make fresh slots before what lies about is gathered.
 const GROWTHS: u64 = 8;
@@ -304,9 +305,10 @@ impl<T> Core<T> {
     /// Whether a store without limits has so few slots that a shard had better make some of its own
     /// than take a neighbour's.
     fn has_elbow_room(&self) -> bool {
-        let each = (ELBOW_ROOM / size_of::<Slot<T>>()).min(4 * BATCH_CAPACITY);
-        let spare = (each * self.circulation.shard_count()) as u64;
-        self.most == usize::MAX && self.growth.slots() < self.counted_alive() as u64 + spare
+        let slots = self.growth.slots();
+        let each = (slots / 4).clamp(ELBOW_ROOM.0, ELBOW_ROOM.1);
+        let spare = each * self.circulation.shard_count() as u64;
+        self.most == usize::MAX && slots + self.new_batch() <= self.counted_alive() as u64 + spare
     }
 
     /// Any batch of slots that are free already, or that can be gathered and ripened now.
