@@ -67,12 +67,13 @@ fn growing_into_new_segments_survives_the_refusal_of_each_allocation() {
 
 #[test]
 fn a_full_segment_and_its_directory_may_be_refused() {
-    const SMALL: usize = 1 << 16;
+    // Two segments' worth: to the second full one, in tests, leads a directory.
+    const NEAR: usize = 1 << 17;
     let store: Store<()> = Store::new();
-    while store.slots() <= SMALL - 256 {
+    while store.slots() <= NEAR - 256 {
         store.spawn_active(()).unwrap();
     }
-    assert!(store.slots() <= SMALL, "the next batch crosses into the first full segment");
+    assert!(store.slots() <= NEAR, "the next batch crosses into the second full segment");
     for granted in [0, 1] {
         refusals::refuse_after(granted);
         let refused = (0..1000).find_map(|_| store.spawn_active(()).err());
@@ -80,7 +81,7 @@ fn a_full_segment_and_its_directory_may_be_refused() {
         let failure = refused.expect("the directory, then the segment is refused").failure;
         assert!(matches!(failure, SpawnFailure::OutOfMemory { .. }), "{failure}");
     }
-    while store.spawn_active(()).unwrap().seq() < SMALL as u64 {}
+    while store.spawn_active(()).unwrap().seq() < NEAR as u64 {}
     assert_whole(&store);
 }
 

@@ -104,11 +104,13 @@ pub(crate) struct Magazine {
 pub(crate) struct Peak {
     highest: Counter,
     headroom: Counter,
+    /// How many looks at the others may be left out.
+    rests: Counter,
 }
 
 impl Peak {
     fn new() -> Peak {
-        Peak { highest: Counter::new(0), headroom: Counter::new(0) }
+        Peak { highest: Counter::new(0), headroom: Counter::new(0), rests: Counter::new(0) }
     }
 
     /// The most that was alive at once since the window of statistics began.
@@ -123,8 +125,17 @@ impl Peak {
         self.headroom.set(0);
     }
 
-    /// Takes note of what is alive now, everywhere.
-    pub(crate) fn look_up(&self, live: u64) {
+    /// Whether it is time to look again at what the others have: that reads lines of every thread,
+    /// so the more there are, the seldomer.
+    pub(crate) fn is_due(&self) -> bool {
+        let rests = self.rests.get();
+        self.rests.set(rests.saturating_sub(1));
+        rests == 0
+    }
+
+    /// Takes note of what is alive now, everywhere, by so many tallies.
+    pub(crate) fn look_up(&self, live: u64, tallies: usize) {
+        self.rests.set(tallies as u64 / 4);
         let before = self.highest();
         self.highest.set(before.max(live));
         self.headroom.set(before.saturating_sub(live));

@@ -23,7 +23,8 @@ const OFTEN_IN_VAIN: u32 = 8;
 /// A pin. While it lives, no payload that its thread could have seen is dropped.
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// `None` only while the session steps aside. Before `entry`: the pin ends before the
+    /// `None` while the session steps aside, and until an [unpinned](Session::unpinned) one needs it.
+    /// Before `entry`: the pin ends before the
     /// participant that it belongs to.
     guard: RefCell<Option<Guard>>,
     entry: Rc<Entry>,
@@ -44,6 +45,15 @@ impl Session {
         Session::open(local::entry(domain), true)
     }
 
+    /// The session of one call that may need no pin: who takes a slot out of its own magazine owns it.
+    /// What does more [pins](Session::ensure_pinned) first.
+    #[inline]
+    pub(crate) fn unpinned(domain: &Domain) -> Session {
+        let entry = local::entry(domain);
+        entry.sessions.set(entry.sessions.get() + 1);
+        Session { guard: RefCell::new(None), entry, own: true }
+    }
+
     /// The session of one call, on a thread that has used the store before.
     pub(crate) fn own_if_known(domain: &Domain) -> Option<Session> {
         local::known_entry(domain).map(|entry| Session::open(entry, true))
@@ -57,6 +67,12 @@ impl Session {
         }
         let guard = entry.participant.pin();
         Session { guard: RefCell::new(Some(guard)), entry, own }
+    }
+
+    /// Pins, if the session has no pin yet.
+    #[cold]
+    pub(crate) fn ensure_pinned(&self) {
+        self.guard.borrow_mut().get_or_insert_with(|| self.entry.participant.pin());
     }
 
     /// The shard that the thread prefers.

@@ -245,15 +245,15 @@ mod tests {
         let attic = Attic::new();
         let mut entered = attic.enter().unwrap();
         assert!(attic.enter().is_none(), "one at a time");
-        for number in [3, 1, 4, 0, 2] {
-            let kept = Kept::of(Segment::Small(number), [1, 2].into_iter()).unwrap();
+        for number in [13, 11, 14, 10, 12] {
+            let kept = Kept::of(Segment(number), [1, 2].into_iter()).unwrap();
             entered.make_room().unwrap();
             entered.keep(kept);
         }
         assert_eq!(entered.take_lowest(|_| Err::<(), _>("refused")), Err("refused"));
         let lowest = |kept: &Kept| Ok::<_, ()>(kept.segment);
         let order: Vec<_> = std::iter::from_fn(|| entered.take_lowest(lowest).unwrap()).collect();
-        assert_eq!(order, [0, 1, 2, 3, 4].map(Segment::Small));
+        assert_eq!(order, [10, 11, 12, 13, 14].map(Segment));
         drop(entered);
         assert!(attic.enter().is_some());
     }
@@ -265,7 +265,7 @@ mod tests {
         refusals::refuse_after(0);
         assert!(entered.make_room().is_err() && refusals::stop());
         refusals::refuse_after(0);
-        assert!(Kept::of(Segment::Small(0), [1, 2].into_iter()).is_err() && refusals::stop());
+        assert!(Kept::of(Segment(10), [1, 2].into_iter()).is_err() && refusals::stop());
         assert_eq!(attic.bytes(), 0);
     }
 }

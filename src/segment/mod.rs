@@ -3,8 +3,9 @@
 //! ([`Table::restore`]) before others are made.
 //!
 //! The first segment has 2^6 slots, the next one as many, and from there they double up to 2^15:
-//! eleven small segments for the first 2^16 slots. From there every segment has 2^16 slots, and
-//! directories of 2^10 pointers lead to them, made on first use.
+//! eleven small segments for the first 2^16 slots. From there every segment has 2^16 slots. The
+//! pointers to the first ones, for four million slots, lie in the table itself, and those to the
+//! others in directories of 2^10, made on first use.
 
 mod attic;
 mod sides;
@@ -27,68 +28,85 @@ const FULL_BITS: u32 = if cfg!(all(loom, test)) { 2 } else { 16 };
 const DIRECTORY_BITS: u32 = if cfg!(all(loom, test)) { 1 } else { 10 };
 /// Directories.
 const DIRECTORIES: usize = if cfg!(all(loom, test)) { 2 } else { 64 };
-/// Small segments.
-const SMALL: usize = (FULL_BITS - FIRST_BITS + 1) as usize;
+/// Full segments that the table itself points to. Tests are to come to a directory soon.
+const NEAR_FULL: usize = match (cfg!(test), cfg!(loom)) {
+    (true, true) => 0,
+    (true, false) => 1,
+    (false, _) => 63,
+};
+
+/// Slots of the small segments together.
+const SMALL_SLOTS: u64 = 1 << FULL_BITS;
+/// Slots of the segments that the table itself points to.
+const NEAR_SLOTS: u64 = (NEAR_FULL as u64 + 1) << FULL_BITS;
 
 /// Slots that a store can ever have: an index, and the number that means none, fit in 32 bits.
 pub(crate) const MAX_SLOTS: u64 = ((DIRECTORIES as u64) << (DIRECTORY_BITS + FULL_BITS)) - 1;
 
 const _: () = assert!(MAX_SLOTS <= u32::MAX as u64);
 
-/// A segment, by its place in the table.
+/// A segment, by its place among all of them, in the order of indices.
+///
+/// A small one's is the highest bit of its indices, so that nothing has to be subtracted: the first
+/// places, of bits that lie within the first segment, stay empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Segment {
-    Small(usize),
-    Full { directory: usize, number: usize },
-}
+pub(crate) struct Segment(u32);
+
+/// The place of the first segment.
+const FIRST: u32 = FIRST_BITS - 1;
+/// The place of the last small segment.
+const LAST_SMALL: u32 = FULL_BITS - 1;
+/// The places of the segments that the table itself points to end here.
+const NEAR: usize = LAST_SMALL as usize + 1 + NEAR_FULL;
 
 impl Segment {
-    /// The segment of a slot. Worked example: index 200 has its highest bit at 7, so it lies in
-    /// small segment 7 - 5 = 2. The bits below the first segment's size are set for the search, so
-    /// that indices 0 to 63 count as having their highest bit at 5 and lie in segment 0.
+    /// The segment of a slot.
     #[inline(always)]
     pub(crate) const fn of(index: Index) -> Segment {
-        let index = index.0;
-        if index >> FULL_BITS == 0 {
-            const BELOW_FIRST: u32 = (1 << FIRST_BITS) - 1;
-            let highest = (index | BELOW_FIRST).ilog2();
-            return Segment::Small((highest + 1 - FIRST_BITS) as usize);
-        }
-        let full = index >> FULL_BITS;
-        Segment::Full {
-            directory: (full >> DIRECTORY_BITS) as usize,
-            number: (full & ((1 << DIRECTORY_BITS) - 1)) as usize,
-        }
+        if (index.0 as u64) < SMALL_SLOTS { Segment::small(index) } else { Segment::full(index) }
     }
 
-    /// Its place among all segments, in the order of indices.
+    /// The segment of a slot that lies in a small one. Worked example: index 200 has its highest bit
+    /// at 7, so it lies at place 7. The bits below the first segment's size are set for the search,
+    /// so that indices 0 to 63 count as having their highest bit at 5.
+    #[inline(always)]
+    const fn small(index: Index) -> Segment {
+        const BELOW_FIRST: u32 = (1 << FIRST_BITS) - 1;
+        Segment((index.0 | BELOW_FIRST).ilog2())
+    }
+
+    /// The segment of a slot that lies in a full one.
+    #[inline(always)]
+    const fn full(index: Index) -> Segment {
+        Segment(LAST_SMALL + (index.0 >> FULL_BITS))
+    }
+
+    #[inline(always)]
+    const fn place(self) -> usize {
+        self.0 as usize
+    }
+
+    /// How many segments come before it.
     pub(crate) const fn ordinal(self) -> usize {
-        match self {
-            Segment::Small(number) => number,
-            Segment::Full { directory, number } => {
-                // Of the full segments the first one's indices are the small ones'.
-                SMALL + (directory << DIRECTORY_BITS) + number - 1
-            }
-        }
+        (self.0 - FIRST) as usize
     }
 
     /// The index of its first slot.
     const fn begin(self) -> usize {
-        match self {
-            Segment::Small(0) => 0,
-            Segment::Small(number) => 1 << (FIRST_BITS as usize + number - 1),
-            Segment::Full { directory, number } => {
-                ((directory << DIRECTORY_BITS) + number) << FULL_BITS
-            }
+        match self.0 {
+            FIRST => 0,
+            small if small <= LAST_SMALL => 1 << small,
+            // The indices that a first full segment would have are the small ones'.
+            full => ((full - LAST_SMALL) as usize) << FULL_BITS,
         }
     }
 
     /// How many slots it has.
     const fn slots(self) -> usize {
-        match self {
-            Segment::Small(0) => 1 << FIRST_BITS,
-            Segment::Small(number) => 1 << (FIRST_BITS as usize + number - 1),
-            Segment::Full { .. } => 1 << FULL_BITS,
+        match self.0 {
+            FIRST => 1 << FIRST_BITS,
+            small if small <= LAST_SMALL => 1 << small,
+            _ => 1 << FULL_BITS,
         }
     }
 }
@@ -115,9 +133,9 @@ mod tests {
     }
 
     #[test]
-    fn segment_of_the_last_index_is_the_last_of_the_last_directory() {
+    fn segment_of_the_last_index_has_a_place_in_the_last_directory() {
         let last = Segment::of(Index((MAX_SLOTS - 1) as u32));
-        assert_eq!(last, Segment::Full { directory: DIRECTORIES - 1, number: 1023 });
         assert_eq!(last.begin() + last.slots(), MAX_SLOTS as usize + 1);
+        assert_eq!((last.place() - NEAR) >> DIRECTORY_BITS, DIRECTORIES - 1);
     }
 }

@@ -4,18 +4,23 @@ use std::alloc::{Layout, dealloc};
 use std::ptr;
 
 use super::sides::{allocate_segment, free_segment, layout_made};
-use super::{DIRECTORIES, DIRECTORY_BITS, Index, SMALL, Segment, Sides};
+use super::{
+    DIRECTORIES, DIRECTORY_BITS, Index, MAX_SLOTS, NEAR, NEAR_SLOTS, SMALL_SLOTS, Segment, Sides,
+};
 use crate::memory::{OutOfMemory, allocate_zeroed};
 use crate::slot::{Header, Slot};
 use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Counter, Ordering};
 
-/// The origins of 2^10 full segments.
+/// The origins of 2^10 segments.
 struct Directory<T, H: Header>([AtomicPtr<Slot<T, H>>; 1 << DIRECTORY_BITS]);
 
 /// Every segment of a store.
 pub(crate) struct Table<T, H: Header = ()> {
-    /// The origins of the small segments, see `origin`.
-    small: [AtomicPtr<Slot<T, H>>; SMALL],
+    /// The origins of the first segments by their places: an origin is where slot 0 would lie if the
+    /// segment reached back to it, so that a slot is found from its index alone. Null while the
+    /// segment does not exist.
+    near: [AtomicPtr<Slot<T, H>>; NEAR],
+    /// Those of the others.
     directories: [AtomicPtr<Directory<T, H>>; DIRECTORIES],
     pub(super) sides: Sides,
     pub(super) bytes: Counter,
@@ -37,53 +42,86 @@ fn is_there<T, H: Header>(origin: *mut Slot<T, H>) -> bool {
     origin.addr() > GIVEN_BACK
 }
 
+/// The directory of a segment that the table does not point to itself, and its place there.
+const fn far(segment: Segment) -> (usize, usize) {
+    let number = segment.place() - NEAR;
+    (number >> DIRECTORY_BITS, number & ((1 << DIRECTORY_BITS) - 1))
+}
+
 impl<T, H: Header> Table<T, H> {
     pub(crate) fn new(sides: Sides) -> Table<T, H> {
         Table {
             sides,
-            small: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
+            near: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
             directories: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
             bytes: Counter::new(0),
         }
     }
 
-    /// The slot, if its segment exists. Total over every index: a guessed handle ends here.
+    /// The slot of a number, if its segment exists. Total over every number: a guessed handle ends
+    /// here.
     ///
     /// The borrow is good while the caller has a session open, or owns a slot of the segment or a
     /// hold of its entity, whichever is longer.
-    #[inline]
-    pub(crate) fn slot(&self, index: Index) -> Option<&Slot<T, H>> {
+    #[inline(always)]
+    pub(crate) fn find(&self, seq: u64) -> Option<&Slot<T, H>> {
         // SAFETY: the caller has a session open, or a slot of the segment in use, and the segment
         // stays while either lasts; slots are shared and only changed through their cells
         // (invariant 11).
-        self.address(index).map(|slot| unsafe { &*slot })
+        self.address(seq).map(|slot| unsafe { &*slot })
+    }
+
+    /// As [`find`](Table::find), for what is known to be in range.
+    #[inline]
+    pub(crate) fn slot(&self, index: Index) -> Option<&Slot<T, H>> {
+        self.find(index.0.into())
     }
 
     /// Where the slot lies, if its segment exists.
-    #[inline]
-    fn address(&self, index: Index) -> Option<*const Slot<T, H>> {
-        // Acquire G1: receives the segment's first words; pairs with the Release G1 in `install`
-        // and in `restore`.
-        let origin = self.origin(index)?.load(ord!(Acquire: G1));
-        if !is_there(origin) {
-            return None;
-        }
-        Some(origin.wrapping_add(index.0 as usize))
+    #[inline(always)]
+    fn address(&self, seq: u64) -> Option<*const Slot<T, H>> {
+        let origin = self.origin(seq);
+        if is_there(origin) { Some(origin.wrapping_add(seq as usize)) } else { None }
     }
 
-    /// The origin of an index's segment: where slot 0 would lie if the segment reached back to it,
-    /// so that a slot is found from its index alone. Null while the segment does not exist.
-    #[inline]
-    fn origin(&self, index: Index) -> Option<&AtomicPtr<Slot<T, H>>> {
-        self.place(Segment::of(index))
+    /// The origin of a number's segment, if it exists. Compared as a u64 before it is narrowed: what
+    /// is out of range must not alias. One comparison for a store of some ten thousand slots, two
+    /// for one of some million.
+    #[inline(always)]
+    fn origin(&self, seq: u64) -> *mut Slot<T, H> {
+        let index = Index(seq as u32);
+        let segment = if seq < SMALL_SLOTS {
+            Segment::small(index)
+        } else if seq < NEAR_SLOTS {
+            Segment::full(index)
+        } else {
+            return self.far_origin(seq);
+        };
+        // Acquire G1: receives the segment's first words; pairs with the Release G1 in `install`
+        // and in `restore`.
+        self.near[segment.place()].load(ord!(Acquire: G1))
+    }
+
+    /// As `origin`, for a segment that a directory leads to.
+    #[inline(never)]
+    fn far_origin(&self, seq: u64) -> *mut Slot<T, H> {
+        let index = (seq < MAX_SLOTS).then_some(Index(seq as u32));
+        match index.and_then(|index| self.place(Segment::of(index))) {
+            // Acquire G1: as in `origin`.
+            Some(origin) => origin.load(ord!(Acquire: G1)),
+            None => ptr::null_mut(),
+        }
     }
 
     /// Where the origin of a segment is.
     #[inline]
     pub(super) fn place(&self, segment: Segment) -> Option<&AtomicPtr<Slot<T, H>>> {
-        match segment {
-            Segment::Small(number) => self.small.get(number),
-            Segment::Full { directory, number } => self.directory(directory)?.0.get(number),
+        match self.near.get(segment.place()) {
+            None => {
+                let (directory, number) = far(segment);
+                self.directory(directory)?.0.get(number)
+            }
+            near => near,
         }
     }
 
@@ -93,7 +131,7 @@ impl<T, H: Header> Table<T, H> {
         let first = Index(from as u32);
         let segment = Segment::of(first);
         let length = ((segment.begin() + segment.slots()) as u64 - from).min(end - from);
-        let slot = self.address(first).ok_or(length)?;
+        let slot = self.address(from).ok_or(length)?;
         // SAFETY: the slots of a segment lie in a row, and so many of them follow this one, itself
         // included; they are shared and only changed through their cells (invariant 11, 12).
         Ok(unsafe { std::slice::from_raw_parts(slot, length as usize) })
@@ -134,7 +172,7 @@ impl<T, H: Header> Table<T, H> {
     /// * In a segment of so many slots there is an array of as many `V` at the offset.
     unsafe fn side<V>(&self, index: Index, offset_of: impl FnOnce(usize) -> usize) -> &V {
         let segment = Segment::of(index);
-        let Some(origin) = self.origin(index) else {
+        let Some(origin) = self.place(segment) else {
             unreachable!("a slot that was given out has a segment")
         };
         // Relaxed: who has a slot's index, or has seen its entity under the session that it has
@@ -154,11 +192,11 @@ impl<T, H: Header> Table<T, H> {
         let mut index = first;
         while index < end {
             let segment = Segment::of(Index(index as u32));
-            match segment {
-                Segment::Small(number) => self.install(&self.small[number], segment)?,
-                Segment::Full { directory, number } => {
-                    let directory = self.ensure_directory(directory)?;
-                    self.install(&directory.0[number], segment)?;
+            match self.near.get(segment.place()) {
+                Some(near) => self.install(near, segment)?,
+                None => {
+                    let (directory, number) = far(segment);
+                    self.install(&self.ensure_directory(directory)?.0[number], segment)?;
                 }
             }
             index = (segment.begin() + segment.slots()) as u64;
@@ -249,9 +287,9 @@ impl<T, H: Header> Table<T, H> {
 
 impl<T, H: Header> Drop for Table<T, H> {
     fn drop(&mut self) {
-        for (number, origin) in self.small.iter().enumerate() {
+        for (place, origin) in self.near.iter().enumerate() {
             // SAFETY: the table goes (invariant 6).
-            unsafe { self.free(origin, Segment::Small(number)) };
+            unsafe { self.free(origin, Segment(place as u32)) };
         }
         for (number, at) in self.directories.iter().enumerate() {
             // Relaxed: the drop has the table to itself, and comes after all that was made.
@@ -259,8 +297,9 @@ impl<T, H: Header> Drop for Table<T, H> {
             // SAFETY: a directory that exists stays until here (invariant 11).
             let Some(segments) = (unsafe { directory.as_ref() }) else { continue };
             for (at, origin) in segments.0.iter().enumerate() {
+                let place = NEAR + (number << DIRECTORY_BITS) + at;
                 // SAFETY: the table goes (invariant 6).
-                unsafe { self.free(origin, Segment::Full { directory: number, number: at }) };
+                unsafe { self.free(origin, Segment(place as u32)) };
             }
             // SAFETY: it was allocated with this layout, in `ensure_directory`; model builds drop
             // the atomics that they constructed there (invariant 11).

@@ -17,7 +17,7 @@ use crate::id::{EntityId, SceneId};
 use crate::limits::Limits;
 use crate::reason::EndReason;
 use crate::reclaim::{Domain, Session, claimed_here};
-use crate::segment::{Attic, Index, MAX_SLOTS, Table};
+use crate::segment::{Attic, Index, Table};
 use crate::seniority::Seniority;
 use crate::slot::{Slot, contained, in_destructor};
 use crate::state::State;
@@ -89,16 +89,12 @@ impl<T> Core<T> {
     /// The slot that a handle speaks of, whatever bits it is made of. The session is what keeps it.
     #[inline]
     pub(super) fn find(&self, handle: Handle) -> Result<&Slot<T>, LookupError> {
-        // One comparison for scene and range, as a u64 before it is narrowed: a handle of another
-        // scene is as far off as one that was guessed, and must not alias.
+        // Scene and range in one: a handle of another scene is as far off as one that was guessed.
         let seq = handle.id().to_bits().wrapping_sub(self.first_id);
-        if seq >= MAX_SLOTS {
-            return Err(self.elsewhere(handle));
-        }
-        self.table.slot(Index(seq as u32)).ok_or(LookupError::NotFound { handle })
+        self.table.find(seq).ok_or_else(|| self.elsewhere(handle))
     }
 
-    /// Why a handle speaks of no slot that this store could have.
+    /// Why a handle speaks of no slot that this store has.
     #[cold]
     fn elsewhere(&self, handle: Handle) -> LookupError {
         if handle.scene() == self.scene {

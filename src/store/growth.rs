@@ -237,7 +237,7 @@ impl<T> Core<T> {
 
     /// How many new slots to take at once: with limits few enough that many threads find some;
     /// without, 64 or a share of what there is.
-    fn new_batch(&self) -> u64 {
+    pub(super) fn new_batch(&self) -> u64 {
         let wanted = match self.most {
             usize::MAX => (self.growth.slots() / 8).max(64),
             capacity => (capacity / (8 * self.circulation.shard_count())).max(1) as u64,

@@ -122,6 +122,12 @@ impl<T> Store<T> {
         self.core().look_around(&mut session);
         session
     }
+
+    /// A session for a spawn: it pins only where the magazine is empty.
+    #[inline]
+    fn light_session(&self) -> Session {
+        Session::unpinned(&self.core().domain)
+    }
 }
 
 impl<T: Send + Sync + 'static> Store<T> {
@@ -171,7 +177,7 @@ impl<T: Send + Sync + 'static> Store<T> {
     /// Constant and lock-free; no allocation but for a segment when the store grows. At most one
     /// destructor of an earlier payload runs here.
     pub fn spawn(&self, value: T) -> Result<Pending<'_, T>, SpawnError<T>> {
-        let session = self.session();
+        let session = self.light_session();
         let reserved = self.core().spawn(&session, value)?;
         Ok(Pending::new(self, reserved))
     }
@@ -187,13 +193,13 @@ impl<T: Send + Sync + 'static> Store<T> {
         &self,
         make: impl FnOnce(Handle) -> T,
     ) -> Result<Pending<'_, T>, SpawnFailure> {
-        let session = self.session();
+        let session = self.light_session();
         let reserved = self.core().spawn_empty(&session)?;
         drop(session);
         Ok(Pending::made(self, reserved, make))
     }
 
-    shared_operations!(self, self, &self.session());
+    shared_operations!(self, self, &self.session(), &self.light_session());
 
     /// A reference that does not keep the store open, for payloads that want to know their store.
     ///

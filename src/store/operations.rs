@@ -1,8 +1,9 @@
 //! The operations that `Store` and `Pinned` have in common, with their docs, once.
 
-/// Defines them on a type: `$this` is `self`, `$store` its store, `$session` a session.
+/// Defines them on a type: `$this` is `self`, `$store` its store, `$session` a session, and `$light`
+/// one that may have no pin yet.
 macro_rules! shared_operations {
-    ($this:ident, $store:expr, $session:expr) => {
+    ($this:ident, $store:expr, $session:expr, $light:expr) => {
         /// Spawns and activates in one step: the entity is Active before anybody sees it.
         ///
         /// # Errors
@@ -12,7 +13,7 @@ macro_rules! shared_operations {
         /// As for `spawn`; the word is stored once, with Release.
         #[inline]
         pub fn spawn_active(&$this, value: T) -> Result<Handle, SpawnError<T>> {
-            $store.core().spawn_active($session, value)
+            $store.core().spawn_active($light, value)
         }
 
         /// Pending → Active, for an entity whose guard was [detached](Pending::detach).

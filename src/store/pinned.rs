@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::core::Core;
 use super::{Hold, Pending, Reaped, Store};
 use crate::error::{BatchError, HoldError, LookupError, SpawnError, SpawnFailure, TransitionError};
 use crate::handle::Handle;
@@ -37,15 +38,18 @@ use crate::state::{State, StateSet};
 /// ```
 pub struct Pinned<'s, T> {
     store: &'s Store<T>,
+    /// The store's, one load nearer.
+    core: &'s Core<T>,
     session: Session,
 }
 
 impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
     #[inline]
     pub(super) fn new(store: &'s Store<T>) -> Pinned<'s, T> {
-        let mut session = Session::lending(&store.core().domain);
-        store.core().look_around(&mut session);
-        Pinned { store, session }
+        let core = store.core();
+        let mut session = Session::lending(&core.domain);
+        core.look_around(&mut session);
+        Pinned { store, core, session }
     }
 
     /// The payload of an Active or Dying entity.
@@ -78,10 +82,10 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
     /// As for [`get`](Pinned::get).
     #[inline]
     pub fn get_with_state(&self, h: Handle) -> Result<(&T, State), LookupError> {
-        let slot = self.store.core().find(h)?;
+        let slot = self.core.find(h)?;
         let word = slot.word.read();
         if !word.readable_as(h.generation().get()) {
-            return Err(super::core::Core::<T>::missing(h, word));
+            return Err(Core::<T>::missing(h, word));
         }
         // SAFETY: an Acquire load saw the entity readable, under this pin, which lasts as long as
         // the borrow (invariant 2, 4).
@@ -100,11 +104,11 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
     /// # Errors
     /// As for [`get`](Pinned::get).
     pub fn holds(&self, h: Handle) -> Result<u32, LookupError> {
-        let word = self.store.core().find(h)?.word.peek();
+        let word = self.core.find(h)?.word.peek();
         if word.readable_as(h.generation().get()) {
             return Ok(word.holds());
         }
-        Err(super::core::Core::<T>::missing(h, word))
+        Err(Core::<T>::missing(h, word))
     }
 
     /// The store that is pinned.
@@ -118,7 +122,7 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
     /// With another `Pinned` of the same store on this thread it does nothing.
     #[inline]
     pub fn repin(&mut self) {
-        let core = self.store.core();
+        let core = self.core;
         if core.starving.get() > 0 {
             core.hand_over_all(&self.session);
         }
@@ -135,13 +139,13 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
     /// Looks at every slot that was ever used.
     pub fn iter(&self) -> impl Iterator<Item = (Handle, &T)> {
         let active = StateSet::of(&[State::Active]);
-        self.store.core().scan(active).map(|(handle, _, payload)| (handle, payload))
+        self.core.scan(active).map(|(handle, _, payload)| (handle, payload))
     }
 
     /// Every entity in one of `states`, as [`iter`](Pinned::iter); only Active and Dying can be
     /// read, so the other states yield nothing.
     pub fn iter_in(&self, states: StateSet) -> impl Iterator<Item = (Handle, State, &T)> {
-        self.store.core().scan(states)
+        self.core.scan(states)
     }
 
     /// [`iter`](Pinned::iter) on rayon's threads, under this pin.
@@ -163,7 +167,7 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
         &self,
         states: StateSet,
     ) -> impl rayon::iter::ParallelIterator<Item = (Handle, State, &T)> {
-        self.store.core().par_scan(states)
+        self.core.par_scan(states)
     }
 
     /// As [`Store::spawn`], without a pin of its own. The guard outlives this session.
@@ -172,7 +176,7 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
     /// As for [`Store::spawn`].
     #[inline]
     pub fn spawn(&self, value: T) -> Result<Pending<'s, T>, SpawnError<T>> {
-        let reserved = self.store.core().spawn(&self.session, value)?;
+        let reserved = self.core.spawn(&self.session, value)?;
         Ok(Pending::new(self.store, reserved))
     }
 
@@ -184,7 +188,7 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
         &self,
         make: impl FnOnce(Handle) -> T,
     ) -> Result<Pending<'s, T>, SpawnFailure> {
-        let reserved = self.store.core().spawn_empty(&self.session)?;
+        let reserved = self.core.spawn_empty(&self.session)?;
         Ok(Pending::made(self.store, reserved, make))
     }
 
@@ -214,11 +218,11 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
     where
         T: Recycle,
     {
-        let furnished = self.store.core().spawn_furnished(&self.session)?;
+        let furnished = self.core.spawn_furnished(&self.session)?;
         Ok(Pending::furnished(self.store, furnished, init))
     }
 
-    shared_operations!(self, self.store, &self.session);
+    shared_operations!(self, self.store, &self.session, &self.session);
 }
 
 impl<T> fmt::Debug for Pinned<'_, T> {

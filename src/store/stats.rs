@@ -160,9 +160,12 @@ impl<T> Core<T> {
     /// Tells a magazine what is alive, for its peak.
     #[cold]
     pub(super) fn look_up_others(&self, magazine: &Magazine) {
-        let begun: u64 = self.circulation.tallies().map(|tally| tally.begun()).sum();
-        let ended: u64 = self.circulation.tallies().map(|tally| tally.ended()).sum();
-        magazine.peak.look_up(begun.saturating_sub(ended));
+        if magazine.peak.is_due() {
+            let begun: u64 = self.circulation.tallies().map(|tally| tally.begun()).sum();
+            let ended: u64 = self.circulation.tallies().map(|tally| tally.ended()).sum();
+            let tallies = self.circulation.tallies().count();
+            magazine.peak.look_up(begun.saturating_sub(ended), tallies);
+        }
     }
 
     fn highest_peak(&self) -> usize {

@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 
 use super::core::{Core, Vacancy};
 use crate::error::SpawnFailure;
-use crate::free::{Claimed, Event, Magazine, Owned};
+use crate::free::{BATCH_CAPACITY, Claimed, Event, Magazine, Owned};
 use crate::memory::OutOfMemory;
 use crate::reclaim::Session;
 use crate::slot::{Slot, in_destructor};
@@ -23,6 +23,13 @@ pub(super) const ADVANCES: u32 = 3;
 /// So many Dead slots may be in limbo before those that make them step aside; in a store where more
 /// are alive, as many as are alive.
 const CROWDED: u64 = 16_384;
+
+/// How many slots beside those of the living each shard may have before it takes those of a
+/// neighbour: a quarter of all, but so many at least and at most. The most suffices for a batch in
+/// the magazine, one that fills, and two in limbo. Slots that go from core to core cost several
+/// lines a life; these stay where they are. Models are to see both.
+const ELBOW_ROOM_LEAST: u64 = if cfg!(all(loom, test)) { 0 } else { 64 };
+const ELBOW_ROOM_MOST: u64 = 4 * BATCH_CAPACITY as u64;
 
 /// How many refills in a row make fresh slots before what lies about is gathered.
 const GROWTHS: u64 = 8;
@@ -48,6 +55,7 @@ impl<T> Core<T> {
                 permits.give(session.home());
             }
         }
+        session.ensure_pinned();
         self.reserve_by(session, || self.take_vacancy(session), |vacancy| vacancy)
     }
 
@@ -229,16 +237,26 @@ impl<T> Core<T> {
         let found = if nested {
             clean()?.or_else(|| self.scour(session))
         } else {
-            let at_hand =
-                if self.grows_first(session)? { self.ripe(session) } else { self.scour(session) };
-            match at_hand {
+            match self.ripe_at_home(session) {
                 Some(batch) => Some(batch),
-                None => self.grow(session)?,
+                None => self.forage(session)?,
             }
         };
         match found {
             Some(batch) => self.load(session, batch),
             None => self.starve(session),
+        }
+    }
+
+    /// A batch, where none is ripe at home.
+    fn forage(&self, session: &Session) -> Result<Option<Owned>, SpawnFailure> {
+        let gathers = !self.grows_first(session)?;
+        let found = self
+            .ripe_elsewhere(session)
+            .or_else(|| if gathers { self.gather_ripe(session) } else { None });
+        match found {
+            Some(batch) => Ok(Some(batch)),
+            None => self.grow(session),
         }
     }
 
@@ -265,19 +283,44 @@ impl<T> Core<T> {
         Ok(first)
     }
 
-    /// A batch that is ripe, or that the collector can ripen now. One's own before a neighbour's: its
-    /// slots lie in this core's cache.
-    fn ripe(&self, session: &Session) -> Option<Owned> {
+    /// A batch of one's own that is ripe, or that the collector can ripen now: its slots lie in this
+    /// core's cache, and who finds it need not count how many are alive.
+    fn ripe_at_home(&self, session: &Session) -> Option<Owned> {
         let own = || self.circulation.take_ripe_of(session.home());
-        own()
-            .or_else(|| self.ripen(session, own))
-            .or_else(|| self.circulation.take_ripe(session.home()))
+        own().or_else(|| self.ripen(session, own))
+    }
+
+    /// A batch that ripened elsewhere, or a fresh one in its place while there is room: its slots
+    /// have no other core to come from.
+    fn ripe_elsewhere(&self, session: &Session) -> Option<Owned> {
+        self.circulation.take_drained().or_else(|| {
+            if !self.circulation.has_ripe() {
+                return None;
+            }
+            let fresh =
+                if self.has_elbow_room() { self.grow(session).ok().flatten() } else { None };
+            fresh.or_else(|| self.circulation.take_ripe(session.home()))
+        })
+    }
+
+    /// Whether a store without limits has so few slots that a shard had better make some of its own
+    /// than take a neighbour's.
+    fn has_elbow_room(&self) -> bool {
+        let slots = self.growth.slots();
+        let each = (slots / 4).clamp(ELBOW_ROOM_LEAST, ELBOW_ROOM_MOST);
+        let spare = each * self.circulation.shard_count() as u64;
+        self.most == usize::MAX && slots + self.new_batch() <= self.counted_alive() as u64 + spare
     }
 
     /// Any batch of slots that are free already, or that can be gathered and ripened now.
     pub(super) fn scour(&self, session: &Session) -> Option<Owned> {
-        self.ripe(session)
-            .or_else(|| self.gather(session, session.may_repin() || self.starving.get() > 0))
+        self.ripe_at_home(session)
+            .or_else(|| self.ripe_elsewhere(session))
+            .or_else(|| self.gather_ripe(session))
+    }
+
+    fn gather_ripe(&self, session: &Session) -> Option<Owned> {
+        self.gather(session, session.may_repin() || self.starving.get() > 0)
             .or_else(|| self.ripen(session, || self.circulation.take_ripe(session.home())))
     }
 
@@ -334,7 +377,8 @@ impl<T> Core<T> {
 
     fn crowded(&self) -> bool {
         let waiting = self.circulation.in_limbo() * self.full_batch() as u64;
-        waiting > CROWDED.max(self.counted_alive() as u64)
+        // The living are counted last, and seldom: that reads a line of every thread.
+        waiting > CROWDED && waiting > self.counted_alive() as u64
     }
 
     /// Waits a bounded time for a slot that readers, or calls that are off the processor, still
