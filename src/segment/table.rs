@@ -103,6 +103,7 @@ impl<T, H: Header> Table<T, H> {
     }
 
     /// As `origin`, for a segment that a directory leads to.
+    #[cold]
     #[inline(never)]
     fn far_origin(&self, seq: u64) -> *mut Slot<T, H> {
         let index = (seq < MAX_SLOTS).then_some(Index(seq as u32));

@@ -1,6 +1,7 @@
 //! Scans over the slots, in order.
 
 use std::num::NonZeroU32;
+use std::ops::Range;
 use std::{ptr, slice};
 
 use super::core::Core;
@@ -19,15 +20,16 @@ const JOB: u64 = 1024;
 /// itself, but no further than the end of a page, which is some fifty slots away.
 const AHEAD: usize = 4608;
 
-/// Slots of this size fill lines so densely that asking for each costs more than it saves.
-const DENSE: usize = 32;
+/// Slots that are asked for, by their size: smaller ones fill lines so densely that asking for each
+/// costs more than it saves, and of larger ones each waits for more than its first line.
+const ASKED_FOR: Range<usize> = 33..1024;
 
 /// Asks for a slot that comes later.
 #[inline(always)]
 fn ask_ahead<T>(slot: &Slot<T>) {
     let size = size_of::<Slot<T>>();
-    if size > DENSE {
-        prefetch(ptr::from_ref(slot).wrapping_add((AHEAD / size).max(1)));
+    if ASKED_FOR.contains(&size) {
+        prefetch(ptr::from_ref(slot).wrapping_add(AHEAD / size));
     }
 }
 
@@ -83,7 +85,9 @@ impl<'c, T> Scan<'c, T> {
         if !word.passes(self.filter) {
             return None;
         }
-        let generation = NonZeroU32::new(word.generation())?;
+        // SAFETY: a word comes to be readable under the generation of a vacancy, which is not zero
+        // (invariant 1).
+        let generation = unsafe { NonZeroU32::new_unchecked(word.generation()) };
         // SAFETY: an Acquire load saw the entity readable, under the caller's pin, which lasts as
         // long as the borrow of it (invariant 2, 4).
         let payload = unsafe { slot.payload.get() };
