@@ -2,7 +2,7 @@
 
 use super::core::Core;
 use super::permits::Permits;
-use super::supply::SHORT_PATIENCE;
+use super::refill::SHORT_PATIENCE;
 use crate::free::{Claimed, Event, Magazine, Owned, Put};
 use crate::reclaim::Session;
 use crate::segment::Index;

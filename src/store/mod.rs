@@ -15,6 +15,7 @@ mod lifecycle;
 mod pending;
 mod permits;
 mod pinned;
+mod refill;
 mod reuse;
 mod scenes;
 mod settling;

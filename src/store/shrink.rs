@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::mem::take;
 
 use super::core::Core;
-use super::supply::SHORT_PATIENCE;
+use super::refill::SHORT_PATIENCE;
 use crate::free::{BATCH_CAPACITY, Magazine, Owned, TaggedStack};
 use crate::memory::{reserve, reserve_one};
 use crate::reclaim::Session;
