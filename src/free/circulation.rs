@@ -65,6 +65,11 @@ impl Circulation {
         self.shards.len()
     }
 
+    /// Shards that somebody has used.
+    pub(crate) fn shards_in_use(&self) -> usize {
+        (0..self.shards.len()).filter(|number| self.shard(*number).is_some()).count()
+    }
+
     /// Memory of boxes, shards and magazines.
     pub(crate) fn bytes(&self) -> usize {
         let fixed = size_of::<Circulation>() + size_of_val(&*self.shards);

@@ -19,7 +19,7 @@ pub(super) const ADVANCES: u32 = 3;
 /// are alive, as many as are alive.
 const CROWDED: u64 = 16_384;
 
-/// How many slots beside those of the living each shard may have before it takes those of a
+/// How many slots beside those of the living each shard in use may have before it takes those of a
 /// neighbour: a quarter of all, but so many at least and at most. The most suffices for a batch in
 /// the magazine, one that fills, and two in limbo. Slots that go from core to core cost several
 /// lines a life; these stay where they are. Models are to see both.
@@ -140,7 +140,7 @@ impl<T> Core<T> {
     fn has_elbow_room(&self) -> bool {
         let slots = self.growth.slots();
         let each = (slots / 4).clamp(ELBOW_ROOM_LEAST, ELBOW_ROOM_MOST);
-        let spare = each * self.circulation.shard_count() as u64;
+        let spare = each * self.circulation.shards_in_use() as u64;
         self.most == usize::MAX && slots + self.new_batch() <= self.counted_alive() as u64 + spare
     }
 
