@@ -163,7 +163,7 @@ impl<C: Core> Actor<C> {
     fn assert_configuring<T>(&self) {
         let name = std::any::type_name::<T>();
         assert!(
-            self.configuring,
+            self.configuring && !self.components.is_lent(),
             "{name} is added to {} outside configure, which is the only place for it",
             self.handle,
         );
