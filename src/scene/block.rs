@@ -27,8 +27,8 @@ use crate::memory::allocate;
 /// What a block begins with.
 #[repr(C)]
 pub(super) struct Header {
-    /// The component that is lent.
-    pub(super) lent: Option<NonNull<u8>>,
+    /// The entry of the component that is lent.
+    pub(super) lent: Option<At>,
     /// How far the entries reach.
     pub(super) used: u32,
     pub(super) capacity: u32,
@@ -77,9 +77,9 @@ impl Block {
     /// # Safety
     /// * The caller has the block as a whole.
     #[inline]
-    pub(super) unsafe fn set_lent(self, component: Option<NonNull<u8>>) {
+    pub(super) unsafe fn set_lent(self, entry: Option<At>) {
         // SAFETY: the caller's duty (invariant 17).
-        unsafe { (*self.0.as_ptr()).lent = component };
+        unsafe { (*self.0.as_ptr()).lent = entry };
     }
 
     /// # Safety
@@ -185,12 +185,6 @@ pub(super) struct At(NonNull<u8>);
 impl At {
     /// Nowhere.
     pub(super) const NOWHERE: At = At(NonNull::dangling());
-
-    /// The address, for a hint.
-    #[inline]
-    pub(super) fn address(self) -> NonNull<u8> {
-        self.0
-    }
 
     /// The table of the component whose entry is here.
     ///

@@ -14,7 +14,7 @@ use super::prefetch::prefetch;
 const SMALLEST: u32 = 128;
 
 /// What processors fetch at a time.
-const LINE: u32 = 64;
+const LINE: usize = 64;
 
 /// The components of one actor.
 pub(super) struct Components<C: Core> {
@@ -51,7 +51,7 @@ impl<C: Core> Components<C> {
     }
 
     #[inline]
-    fn lent(&self) -> Option<NonNull<u8>> {
+    fn lent(&self) -> Option<At> {
         self.header()?.lent
     }
 
@@ -59,7 +59,7 @@ impl<C: Core> Components<C> {
     #[inline]
     pub(super) fn prefetch_header(&self) {
         if let Some(block) = self.block {
-            prefetch(block.address());
+            prefetch(block.address().as_ptr());
         }
     }
 
@@ -67,10 +67,14 @@ impl<C: Core> Components<C> {
     #[inline]
     pub(super) fn prefetch_rest(&self) {
         let Some(block) = self.block else { return };
-        let used = self.header().map_or(0, |header| header.used);
-        for offset in (LINE..used).step_by(LINE as usize) {
-            // SAFETY: what is used is within the block (invariant 17).
-            prefetch(unsafe { block.at(offset) }.address());
+        let begin = block.address().as_ptr().cast_const();
+        let end = begin.wrapping_add(self.header().map_or(0, |header| header.used) as usize);
+        let mut line = begin.wrapping_add(LINE);
+        while line < end {
+            // Two at a time: it takes as long to tell whether there is one more as to ask for it.
+            prefetch(line);
+            prefetch(line.wrapping_add(LINE));
+            line = line.wrapping_add(2 * LINE);
         }
     }
 
@@ -79,11 +83,10 @@ impl<C: Core> Components<C> {
     fn find<T: Component<C>>(&self) -> Option<(At, NonNull<T>)> {
         let mut walk = Walk::of(self);
         loop {
-            let at = walk.at;
             // SAFETY: the components are borrowed (invariant 17).
-            let (kind, component) = unsafe { walk.step::<C>() }?;
+            let (kind, at, component) = unsafe { walk.step::<C>() }?;
             if (kind.id)() == TypeId::of::<T>() {
-                return (self.lent() != Some(component)).then_some((at, component.cast()));
+                return (self.lent() != Some(at)).then_some((at, component.cast()));
             }
         }
     }
@@ -199,19 +202,20 @@ impl Walk {
         Some(unsafe { self.at.kind() })
     }
 
-    /// Goes on to the next component: its table, and where it lies.
+    /// Goes on to the next component: its table, its entry, and where it lies.
     ///
     /// # Safety
     /// * As for [`kind`](Walk::kind).
     #[inline]
-    unsafe fn step<C: Core>(&mut self) -> Option<(&'static Kind<C>, NonNull<u8>)> {
+    unsafe fn step<C: Core>(&mut self) -> Option<(&'static Kind<C>, At, NonNull<u8>)> {
         // SAFETY: the caller's duty (invariant 17).
         let kind = unsafe { self.kind::<C>() }?;
+        let at = self.at;
         // SAFETY: the entry of such a component is here (invariant 17).
-        let component = unsafe { self.at.component(kind.fit) };
+        let component = unsafe { at.component(kind.fit) };
         // SAFETY: as above (invariant 17).
-        self.at = unsafe { self.at.next(kind.fit) };
-        Some((kind, component))
+        self.at = unsafe { at.next(kind.fit) };
+        Some((kind, at, component))
     }
 }
 
@@ -221,15 +225,15 @@ impl<C: Core> Drop for Components<C> {
         /// The components that are not dropped yet.
         struct Rest<C: Core> {
             block: Block,
-            lent: Option<NonNull<u8>>,
+            lent: Option<At>,
             walk: Walk,
             _tables: PhantomData<fn(C)>,
         }
         impl<C: Core> Rest<C> {
             fn run(&mut self) {
                 // SAFETY: nobody else has them (invariant 17).
-                while let Some((kind, component)) = unsafe { self.walk.step::<C>() } {
-                    if self.lent == Some(component) {
+                while let Some((kind, at, component)) = unsafe { self.walk.step::<C>() } {
+                    if self.lent == Some(at) {
                         continue;
                     }
                     // SAFETY: it has a component of that type, which is dropped once, since the walk
@@ -262,8 +266,8 @@ impl<C: Core> fmt::Debug for Components<C> {
         let mut list = f.debug_list();
         let mut walk = Walk::of(self);
         // SAFETY: the components are borrowed (invariant 17).
-        while let Some((kind, component)) = unsafe { walk.step::<C>() } {
-            if self.lent() != Some(component) {
+        while let Some((kind, at, _)) = unsafe { walk.step::<C>() } {
+            if self.lent() != Some(at) {
                 list.entry(&(kind.name)());
             }
         }

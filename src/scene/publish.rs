@@ -1,6 +1,7 @@
 //! What actors let others see during the actor phase: apart from the actors themselves, so that who
 //! reads does not fight over a line with who ticks.
 
+use std::any::{Any, TypeId};
 use std::fmt;
 
 use super::actor::Core;
@@ -24,6 +25,12 @@ unsafe impl<P: Send + Sync> Sync for Shared<P> {}
 impl<C: Core> Published<C> {
     pub(super) fn new() -> Published<C> {
         Published { slots: Vec::new() }
+    }
+
+    /// Whether there is anything to publish: all that is `()` is alike, and known without asking.
+    #[inline]
+    pub(super) fn is_needed() -> bool {
+        TypeId::of::<C::Public>() != TypeId::of::<()>()
     }
 
     /// Makes room for the slots that there are.
@@ -53,6 +60,9 @@ impl<C: Core> Published<C> {
     /// What was published of the slot of a handle, for whoever knows that its entity was published.
     #[inline]
     pub(super) fn get(&self, h: Handle) -> Option<&C::Public> {
+        if !Published::<C>::is_needed() {
+            return (&() as &dyn Any).downcast_ref();
+        }
         let slot = self.slots.get(usize::try_from(h.seq()).ok()?)?;
         // SAFETY: whoever asks does so between two steps of publishing (invariant 16).
         slot.0.with(|slot| unsafe { (*slot).as_ref() })

@@ -10,6 +10,7 @@ use super::frame::Frame;
 use super::panics::Panics;
 use super::phase::Phase;
 use super::prefetch::ask_for;
+use super::publish::Published;
 use super::random::{Dice, Drawer};
 use super::registry::Entry;
 use super::remote::Request;
@@ -129,7 +130,10 @@ impl<C: Core> Scene<C> {
     /// Publishes every Active actor, ticks each of them, and then does what they have asked for, in
     /// order of creation.
     fn tick_actors(&mut self, dt: f32) {
-        self.published.grow_to(self.registry.store.slots());
+        let publishes = Published::<C>::is_needed();
+        if publishes {
+            self.published.grow_to(self.registry.store.slots());
+        }
         let Scene { registry, services, time, published, workers, parts, seed, .. } = self;
         let published = &*published;
         let entries = registry.entries();
@@ -138,18 +142,20 @@ impl<C: Core> Scene<C> {
         if needed > parts.len() {
             parts.resize_with(needed, Part::new);
         }
-        workers.deal(entries, size, parts, |entries, part| {
-            each(entries, &mut part.panics, |entry, _| {
-                // SAFETY: this worker was dealt the entry, and nobody reads before all have
-                // published (invariant 16).
-                unsafe { published.publish(entry) };
+        if publishes {
+            workers.deal(entries, size, parts, |entries, part| {
+                each(entries, &mut part.panics, |entry, _| {
+                    // SAFETY: this worker was dealt the entry, and nobody reads before all have
+                    // published (invariant 16).
+                    unsafe { published.publish(entry) };
+                });
             });
-        });
+        }
         let store = &registry.store;
         let seen = &Seen { store, published, services, time, seed: *seed };
         workers.deal(entries, size, parts, |entries, part| {
             let Part { asked, panics } = part;
-            let mut cx = TickContext::new(seen, asked);
+            let mut cx = TickContext::new(seen, asked, dt);
             each(entries, panics, |entry, coming| {
                 // SAFETY: this worker was dealt all of them, and it is nobody's turn (invariant 16).
                 unsafe { ask_for(coming) };
@@ -158,7 +164,7 @@ impl<C: Core> Scene<C> {
                 let Some(actor) = (unsafe { entry.cell.active_mut() }) else { return };
                 cx.turn_to(entry.birth);
                 C::tick(actor, &cx, dt);
-                tick_all(actor, &cx, dt);
+                tick_all(actor, &cx);
             });
         });
         for part in &mut self.parts {
