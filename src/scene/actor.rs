@@ -130,6 +130,7 @@ impl<C: Core> Actor<C> {
         actor.configuring = true;
         configure(&mut actor);
         actor.configuring = false;
+        actor.components.fit();
         actor
     }
 

@@ -13,8 +13,8 @@ use super::teardown::Teardown;
 
 /// A component that only some actors have, reached by its type.
 ///
-/// It is added while its actor is configured, and goes with it. Inside its own hooks it is not in its
-/// place: `owner.component::<Self>()` answers `None` there.
+/// It is added while its actor is configured, and goes with it. Inside its own hooks it is lent, and
+/// not found: `owner.component::<Self>()` answers `None` there.
 ///
 /// # Examples
 ///

@@ -152,7 +152,16 @@ impl<C: Core> Components<C> {
         (block, unsafe { block.at(used) }, end)
     }
 
-    /// Moves everything into a larger block. Offsets stay as they are.
+    /// Gives back what was reserved and is not used, once nothing is added any more: components that
+    /// lie closer are walked faster.
+    pub(super) fn fit(&mut self) {
+        let Some(&Header { used, capacity, align, .. }) = self.header() else { return };
+        if capacity > SMALLEST && capacity - used >= capacity / 8 && !self.is_lent() {
+            self.grow(used, align);
+        }
+    }
+
+    /// Moves everything into another block. Offsets stay as they are.
     fn grow(&mut self, capacity: u32, align: u32) -> Block {
         let block = Block::new(capacity, align);
         if let Some(old) = self.block.replace(block) {
