@@ -5,6 +5,8 @@
 #[allow(dead_code, reason = "each file of tests uses a part of it")]
 mod world;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
@@ -251,9 +253,10 @@ fn system_can_tell_who_is_pending_active_or_dying() {
     assert_eq!(seen.take(), ["pending active dying"]);
 }
 
-/// Where there is nothing to publish nobody is asked, and all see it of who is Active.
+/// Of `()` nothing is kept; each is asked all the same, and the others see it of who is Active.
 #[test]
-fn nothing_is_published_without_asking() {
+fn nothing_is_published_like_anything_else() {
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
     struct Quiet(Option<Handle>, Option<bool>);
     impl Core for Quiet {
         type Definition = ();
@@ -264,7 +267,7 @@ fn nothing_is_published_without_asking() {
         }
         fn init(_: &mut Actor<Quiet>, (): &()) {}
         fn publish(_: &Actor<Quiet>) {
-            unreachable!("all of it is known");
+            ASKED.fetch_add(1, Ordering::Relaxed);
         }
         fn tick(actor: &mut Actor<Quiet>, cx: &TickContext<'_, Quiet>, _: f32) {
             actor.core.1 = actor.core.0.map(|other| cx.public(other).is_some());
@@ -275,7 +278,9 @@ fn nothing_is_published_without_asking() {
     let second = scene.create_actor(Some(first), &(), |_| ()).unwrap();
     scene.tick(0.1);
     assert_eq!(scene.actor(second).unwrap().core.1, Some(true));
+    assert_eq!(ASKED.load(Ordering::Relaxed), 2);
     scene.kill_actor(first).unwrap();
     scene.tick(0.1);
     assert_eq!(scene.actor(second).unwrap().core.1, Some(false));
+    assert_eq!(ASKED.load(Ordering::Relaxed), 3);
 }

@@ -63,8 +63,7 @@ pub trait Core: Sized + Send + 'static {
     /// Second: what follows from the definition.
     fn init(actor: &mut Actor<Self>, definition: &Self::Definition);
 
-    /// What others may see, taken as the actor phase begins, for every actor that is Active then. Not
-    /// called where [`Public`](Core::Public) is `()`, of which all is known.
+    /// What others may see, taken as the actor phase begins, for every actor that is Active then.
     fn publish(actor: &Actor<Self>) -> Self::Public;
 
     /// One step of `dt` scaled seconds in the actor phase, before those of the components. Actors

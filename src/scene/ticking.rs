@@ -10,7 +10,6 @@ use super::frame::Frame;
 use super::panics::Panics;
 use super::phase::Phase;
 use super::prefetch::ask_for;
-use super::publish::Published;
 use super::random::{Dice, Drawer};
 use super::registry::Entry;
 use super::remote::Request;
@@ -130,10 +129,7 @@ impl<C: Core> Scene<C> {
     /// Publishes every Active actor, ticks each of them, and then does what they have asked for, in
     /// order of creation.
     fn tick_actors(&mut self, dt: f32) {
-        let publishes = Published::<C>::is_needed();
-        if publishes {
-            self.published.grow_to(self.registry.store.slots());
-        }
+        self.published.grow_to(self.registry.store.slots());
         let Scene { registry, services, time, published, workers, parts, seed, .. } = self;
         let published = &*published;
         let entries = registry.entries();
@@ -142,15 +138,13 @@ impl<C: Core> Scene<C> {
         if needed > parts.len() {
             parts.resize_with(needed, Part::new);
         }
-        if publishes {
-            workers.deal(entries, size, parts, |entries, part| {
-                each(entries, &mut part.panics, |entry, _| {
-                    // SAFETY: this worker was dealt the entry, and nobody reads before all have
-                    // published (invariant 16).
-                    unsafe { published.publish(entry) };
-                });
+        workers.deal(entries, size, parts, |entries, part| {
+            each(entries, &mut part.panics, |entry, _| {
+                // SAFETY: this worker was dealt the entry, and nobody reads before all have
+                // published (invariant 16).
+                unsafe { published.publish(entry) };
             });
-        }
+        });
         let store = &registry.store;
         let seen = &Seen { store, published, services, time, seed: *seed };
         workers.deal(entries, size, parts, |entries, part| {
