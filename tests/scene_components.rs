@@ -1,4 +1,4 @@
-//! Components by type: in their places, replaced, out of them while they are called, and dropped once.
+//! Components by type: found, replaced, not found while they are called, and dropped once.
 
 #[path = "scene/world.rs"]
 #[allow(dead_code, reason = "each file of tests uses a part of it")]

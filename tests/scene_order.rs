@@ -5,11 +5,13 @@
 #[allow(dead_code, reason = "each file of tests uses a part of it")]
 mod world;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
-use hatchery::scene::{Actor, Phase};
-use hatchery::{LookupError, State};
+use hatchery::scene::{Actor, Core, Phase, Scene, TickContext};
+use hatchery::{Handle, LookupError, State};
 use world::*;
 
 #[test]
@@ -249,4 +251,36 @@ fn system_can_tell_who_is_pending_active_or_dying() {
     scene.create_actor([0.0; 2], &Plan::new(&log, "veteran"), |_| ()).unwrap();
     scene.tick(0.1);
     assert_eq!(seen.take(), ["pending active dying"]);
+}
+
+/// Of `()` nothing is kept; each is asked all the same, and the others see it of who is Active.
+#[test]
+fn nothing_is_published_like_anything_else() {
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    struct Quiet(Option<Handle>, Option<bool>);
+    impl Core for Quiet {
+        type Definition = ();
+        type Position = Option<Handle>;
+        type Public = ();
+        fn construct(other: Option<Handle>) -> Quiet {
+            Quiet(other, None)
+        }
+        fn init(_: &mut Actor<Quiet>, (): &()) {}
+        fn publish(_: &Actor<Quiet>) {
+            ASKED.fetch_add(1, Ordering::Relaxed);
+        }
+        fn tick(actor: &mut Actor<Quiet>, cx: &TickContext<'_, Quiet>, _: f32) {
+            actor.core.1 = actor.core.0.map(|other| cx.public(other).is_some());
+        }
+    }
+    let mut scene = Scene::<Quiet>::builder().threads(1).build().unwrap();
+    let first = scene.create_actor(None, &(), |_| ()).unwrap();
+    let second = scene.create_actor(Some(first), &(), |_| ()).unwrap();
+    scene.tick(0.1);
+    assert_eq!(scene.actor(second).unwrap().core.1, Some(true));
+    assert_eq!(ASKED.load(Ordering::Relaxed), 2);
+    scene.kill_actor(first).unwrap();
+    scene.tick(0.1);
+    assert_eq!(scene.actor(second).unwrap().core.1, Some(false));
+    assert_eq!(ASKED.load(Ordering::Relaxed), 3);
 }

@@ -129,6 +129,7 @@ impl<C: Core> Actor<C> {
         actor.configuring = true;
         configure(&mut actor);
         actor.configuring = false;
+        actor.components.fit();
         actor
     }
 
@@ -163,7 +164,7 @@ impl<C: Core> Actor<C> {
     fn assert_configuring<T>(&self) {
         let name = std::any::type_name::<T>();
         assert!(
-            self.configuring,
+            self.configuring && !self.components.is_lent(),
             "{name} is added to {} outside configure, which is the only place for it",
             self.handle,
         );

@@ -149,7 +149,7 @@ impl<C: Core> CellRef<C> {
     /// Asks for the lines of the cell, which is to be looked into soon.
     #[inline]
     pub(super) fn prefetch(self) {
-        prefetch(self.0);
+        prefetch(self.0.as_ptr());
     }
 
     /// Takes the actor out: the cell is empty from here on.

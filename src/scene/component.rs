@@ -1,19 +1,20 @@
 //! Extension components: what a component may do, and the table of functions behind its type.
 
 use std::any::{Any, TypeId, type_name};
-use std::mem::ManuallyDrop;
+use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use super::actor::{Actor, Core};
+use super::block::{At, Block, Fit};
 use super::commands::Commands;
-use super::components::{Fit, Place, Walk};
+use super::components::Walk;
 use super::context::TickContext;
 use super::teardown::Teardown;
 
 /// A component that only some actors have, reached by its type.
 ///
-/// It is added while its actor is configured, and goes with it. Inside its own hooks it is not in its
-/// place: `owner.component::<Self>()` answers `None` there.
+/// It is added while its actor is configured, and goes with it. Inside its own hooks it is lent, and
+/// not found: `owner.component::<Self>()` answers `None` there.
 ///
 /// # Examples
 ///
@@ -95,75 +96,28 @@ pub trait TickComponent<C: Core>: Component<C> {
     fn tick(&mut self, owner: &mut Actor<C>, cx: &TickContext<'_, C>, dt: f32);
 }
 
-/// Larger components lie behind a box, since a component is moved out of its place for each call.
-const LARGEST_INLINE: usize = 256;
-
-const fn inline<T>() -> bool {
-    size_of::<T>() <= LARGEST_INLINE
-}
-
-/// How a component lies in its place.
-pub(super) trait Stored<T>: Sized {
-    fn store(value: T) -> Self;
-    fn get(&self) -> &T;
-    fn get_mut(&mut self) -> &mut T;
-}
-
-/// In the place itself.
-#[repr(transparent)]
-pub(super) struct Inline<T>(T);
-
-impl<T> Stored<T> for Inline<T> {
-    fn store(value: T) -> Inline<T> {
-        Inline(value)
-    }
-
-    #[inline]
-    fn get(&self) -> &T {
-        &self.0
-    }
-
-    #[inline]
-    fn get_mut(&mut self) -> &mut T {
-        &mut self.0
-    }
-}
-
-impl<T> Stored<T> for Box<T> {
-    fn store(value: T) -> Box<T> {
-        Box::new(value)
-    }
-
-    fn get(&self) -> &T {
-        self
-    }
-
-    fn get_mut(&mut self) -> &mut T {
-        self
-    }
-}
-
-/// Calls a created or pending-destroy hook.
+/// Calls a created or pending-destroy hook, and goes on to the entry behind.
 ///
 /// # Safety
-/// * The place is one of the actor's, has a component of the table's type, and nothing is out.
-type Created<C> = unsafe fn(&mut Actor<C>, Place, &mut Commands<'_, C>);
-/// Calls a destroyed hook.
+/// * An entry of the actor's begins there, with a component of the table's type, and nothing is lent.
+type Created<C> = unsafe fn(&mut Actor<C>, &mut At, &mut Commands<'_, C>);
+/// Calls a destroyed hook, and goes on to the entry behind.
 ///
 /// # Safety
-/// * The place is one of the actor's, has a component of the table's type, and nothing is out.
-type Destroyed<C> = unsafe fn(&mut Actor<C>, Place, &Teardown<'_>);
-/// Ticks a component.
+/// * As for [`Created`].
+type Destroyed<C> = unsafe fn(&mut Actor<C>, &mut At, &Teardown<'_>);
+/// Ticks a component, if its type is one that ticks; the entry behind.
 ///
 /// # Safety
-/// * The place is one of the actor's, has a component of the table's type, and nothing is out.
-type Tick<C> = unsafe fn(&mut Actor<C>, Place, &TickContext<'_, C>, f32);
+/// * As for [`Created`].
+type Tick<C> = unsafe fn(&mut Actor<C>, At, &TickContext<'_, C>) -> At;
 
 /// The table of a type.
 pub(super) struct Kind<C: Core> {
+    pub(super) tick: Tick<C>,
+    pub(super) fit: Fit,
     pub(super) id: fn() -> TypeId,
     pub(super) name: fn() -> &'static str,
-    pub(super) fit: Fit,
     /// Drops the component in its place.
     ///
     /// # Safety
@@ -172,204 +126,185 @@ pub(super) struct Kind<C: Core> {
     pub(super) created: Created<C>,
     pub(super) pending_destroy: Created<C>,
     pub(super) destroyed: Destroyed<C>,
-    pub(super) tick: Option<Tick<C>>,
 }
 
-/// Makes the tables of a type, stored in one of the two ways.
-struct Table<C, T, S>(std::marker::PhantomData<(C, T, S)>);
+/// Makes the tables of a type.
+struct Table<C, T>(PhantomData<(C, T)>);
 
-impl<C: Core, T: Component<C>, S: Stored<T> + 'static> Table<C, T, S> {
+impl<C: Core, T: Component<C>> Table<C, T> {
     const PLAIN: Kind<C> = Kind {
+        tick: pass::<C, T>,
+        fit: Fit::of::<T>(),
         id: TypeId::of::<T>,
         name: type_name::<T>,
-        fit: Fit::of::<S>(),
-        drop: drop_stored::<S>,
-        created: created::<C, T, S>,
-        pending_destroy: pending_destroy::<C, T, S>,
-        destroyed: destroyed::<C, T, S>,
-        tick: None,
+        drop: drop_in_place::<T>,
+        created: created::<C, T>,
+        pending_destroy: pending_destroy::<C, T>,
+        destroyed: destroyed::<C, T>,
     };
     const PLAIN_REF: &'static Kind<C> = &Self::PLAIN;
 }
 
-impl<C: Core, T: TickComponent<C>, S: Stored<T> + 'static> Table<C, T, S> {
-    const TICKING: &'static Kind<C> = &Kind { tick: Some(tick::<C, T, S>), ..Self::PLAIN };
+impl<C: Core, T: TickComponent<C>> Table<C, T> {
+    const TICKING: &'static Kind<C> = &Kind { tick: tick::<C, T>, ..Self::PLAIN };
 }
 
 impl<C: Core> Kind<C> {
     pub(super) fn plain<T: Component<C>>() -> &'static Kind<C> {
-        if inline::<T>() {
-            Table::<C, T, Inline<T>>::PLAIN_REF
-        } else {
-            Table::<C, T, Box<T>>::PLAIN_REF
-        }
+        Table::<C, T>::PLAIN_REF
     }
 
     pub(super) fn ticking<T: TickComponent<C>>() -> &'static Kind<C> {
-        if inline::<T>() {
-            Table::<C, T, Inline<T>>::TICKING
-        } else {
-            Table::<C, T, Box<T>>::TICKING
-        }
+        Table::<C, T>::TICKING
     }
 }
 
-/// Puts a component into an empty place.
-///
-/// # Safety
-/// * The place is empty, and laid out for this type.
-pub(super) unsafe fn put<T: 'static>(place: NonNull<u8>, value: T) {
-    if inline::<T>() {
-        // SAFETY: the caller's duty (invariant 17).
-        unsafe { place.cast::<Inline<T>>().write(Inline::store(value)) };
-    } else {
-        // SAFETY: the caller's duty (invariant 17).
-        unsafe { place.cast::<Box<T>>().write(Box::store(value)) };
-    }
-}
-
-/// Replaces the component in a place by another of its type; the old one.
-///
-/// # Safety
-/// * The place has a component of this type.
-pub(super) unsafe fn replace<T: 'static>(place: NonNull<u8>, value: T) -> impl Sized {
-    // SAFETY: the caller's duty (invariant 17).
-    std::mem::replace(unsafe { get_mut(place) }, value)
-}
-
-/// The component in a place.
-///
-/// # Safety
-/// * The place has a component of this type.
-/// * Nobody writes or takes it as long as the borrow lasts.
-pub(super) unsafe fn get<'a, T: 'static>(place: NonNull<u8>) -> &'a T {
-    if inline::<T>() {
-        // SAFETY: the caller's duty (invariant 17).
-        unsafe { place.cast::<Inline<T>>().as_ref() }.get()
-    } else {
-        // SAFETY: the caller's duty (invariant 17).
-        Stored::get(unsafe { place.cast::<Box<T>>().as_ref() })
-    }
-}
-
-/// As [`get`], to write it.
-///
-/// # Safety
-/// * The place has a component of this type.
-/// * Nobody else reads, writes or takes it as long as the borrow lasts.
-pub(super) unsafe fn get_mut<'a, T: 'static>(place: NonNull<u8>) -> &'a mut T {
-    if inline::<T>() {
-        // SAFETY: the caller's duty (invariant 17).
-        unsafe { place.cast::<Inline<T>>().as_mut() }.get_mut()
-    } else {
-        // SAFETY: the caller's duty (invariant 17).
-        Stored::get_mut(unsafe { place.cast::<Box<T>>().as_mut() })
-    }
-}
-
-/// A component that is out of its place while it is called, so that its owner can be lent to it.
-struct Out<'a, C: Core, S> {
-    component: ManuallyDrop<S>,
+/// A component that is lent to its own hook, beside its owner.
+struct Lent<'a, C: Core, T> {
+    component: NonNull<T>,
     owner: &'a mut Actor<C>,
-    place: Place,
+    block: Block,
+    /// Where the walk is.
+    at: &'a mut At,
 }
 
-impl<'a, C: Core, S> Out<'a, C, S> {
+impl<'a, C: Core, T> Lent<'a, C, T> {
     /// # Safety
-    /// * The place is one of the owner's, with a component stored as `S`, and nothing is out.
+    /// * An entry of the owner's begins there, with a component of this type, and nothing is lent.
     #[inline]
-    unsafe fn take(owner: &'a mut Actor<C>, place: Place) -> Out<'a, C, S> {
+    unsafe fn new(owner: &'a mut Actor<C>, at: &'a mut At) -> Lent<'a, C, T> {
+        // SAFETY: there is a block where there is an entry: the caller's duty (invariant 17).
+        let block = unsafe { owner.components.block().unwrap_unchecked() };
         // SAFETY: the caller's duty (invariant 17).
-        let from = unsafe { owner.components.take_out(place) }.cast::<S>();
-        // SAFETY: the place has such a component, which is marked as taken from here on
+        let component = unsafe { at.component(Fit::of::<T>()) };
+        // SAFETY: the block is the owner's, and nothing of it is lent (invariant 17).
+        unsafe { block.set_lent(Some(*at)) };
+        Lent { component: component.cast(), owner, block, at }
+    }
+
+    /// The component, and its owner.
+    #[inline]
+    fn parts(&mut self) -> (&mut T, &mut Actor<C>) {
+        // SAFETY: it is lent here, so that nobody else reaches it, and its block stays
         // (invariant 17).
-        let component = ManuallyDrop::new(unsafe { from.read() });
-        Out { component, owner, place }
+        (unsafe { self.component.as_mut() }, self.owner)
+    }
+
+    /// The owner was exchanged for another actor: the component has no place any more, and goes. The
+    /// walk is over.
+    #[cold]
+    fn depart(&mut self) {
+        /// Leaves the block, even if the component panics as it goes.
+        struct Leave(Block);
+        impl Drop for Leave {
+            fn drop(&mut self) {
+                // SAFETY: the owner lost the block while the component was lent, which has been
+                // dropped (invariant 17).
+                unsafe { self.0.leave() };
+            }
+        }
+        // SAFETY: the block stays until the caller of the component leaves it (invariant 17).
+        *self.at = unsafe { self.block.end() };
+        let _leave = Leave(self.block);
+        // SAFETY: whoever has the rest of the block leaves alone what is lent, for good
+        // (invariant 17).
+        unsafe { self.component.drop_in_place() };
     }
 }
 
-impl<C: Core, S> Drop for Out<'_, C, S> {
-    /// Back into its place, after a panic as well. If the owner was exchanged meanwhile for another
-    /// actor, which user code can do by `mem::swap`, there is no place, and the component goes.
+impl<C: Core, T> Drop for Lent<'_, C, T> {
+    /// After a panic as well.
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: read once, here (invariant 17).
-        let component = unsafe { ManuallyDrop::take(&mut self.component) };
-        if let Some(to) = self.owner.components.put_back(self.place) {
-            // SAFETY: the very place that this component was taken from (invariant 17).
-            unsafe { to.cast::<S>().write(component) };
+        if self.owner.components.block() != Some(self.block) {
+            return self.depart();
         }
+        // SAFETY: the block is the owner's (invariant 17).
+        unsafe { self.block.set_lent(None) };
+        // SAFETY: the entry of such a component is there (invariant 17).
+        *self.at = unsafe { self.at.next(Fit::of::<T>()) };
     }
 }
 
 /// # Safety
-/// * The place has a component stored as `S`, and nobody uses it any more.
-unsafe fn drop_stored<S>(place: NonNull<u8>) {
+/// * The place has a component of this type, and nobody uses it any more.
+unsafe fn drop_in_place<T>(place: NonNull<u8>) {
     // SAFETY: the caller's duty (invariant 17).
-    unsafe { place.cast::<S>().drop_in_place() };
+    unsafe { place.cast::<T>().drop_in_place() };
 }
 
 /// # Safety
-/// * As for [`Out::take`].
-unsafe fn created<C: Core, T: Component<C>, S: Stored<T>>(
+/// * As for [`Lent::new`].
+unsafe fn created<C: Core, T: Component<C>>(
     actor: &mut Actor<C>,
-    place: Place,
+    at: &mut At,
     cx: &mut Commands<'_, C>,
 ) {
     // SAFETY: the caller's duty (invariant 17).
-    let mut out = unsafe { Out::<C, S>::take(actor, place) };
-    let Out { component, owner, .. } = &mut out;
-    component.get_mut().on_created(owner, cx);
+    let mut lent = unsafe { Lent::<C, T>::new(actor, at) };
+    let (component, owner) = lent.parts();
+    component.on_created(owner, cx);
 }
 
 /// # Safety
-/// * As for [`Out::take`].
-unsafe fn pending_destroy<C: Core, T: Component<C>, S: Stored<T>>(
+/// * As for [`Lent::new`].
+unsafe fn pending_destroy<C: Core, T: Component<C>>(
     actor: &mut Actor<C>,
-    place: Place,
+    at: &mut At,
     cx: &mut Commands<'_, C>,
 ) {
     // SAFETY: the caller's duty (invariant 17).
-    let mut out = unsafe { Out::<C, S>::take(actor, place) };
-    let Out { component, owner, .. } = &mut out;
-    component.get_mut().on_pending_destroy(owner, cx);
+    let mut lent = unsafe { Lent::<C, T>::new(actor, at) };
+    let (component, owner) = lent.parts();
+    component.on_pending_destroy(owner, cx);
 }
 
 /// # Safety
-/// * As for [`Out::take`].
-unsafe fn destroyed<C: Core, T: Component<C>, S: Stored<T>>(
+/// * As for [`Lent::new`].
+unsafe fn destroyed<C: Core, T: Component<C>>(
     actor: &mut Actor<C>,
-    place: Place,
+    at: &mut At,
     end: &Teardown<'_>,
 ) {
     // SAFETY: the caller's duty (invariant 17).
-    let mut out = unsafe { Out::<C, S>::take(actor, place) };
-    let Out { component, owner, .. } = &mut out;
-    component.get_mut().on_destroyed(owner, end);
+    let mut lent = unsafe { Lent::<C, T>::new(actor, at) };
+    let (component, owner) = lent.parts();
+    component.on_destroyed(owner, end);
 }
 
 /// # Safety
-/// * As for [`Out::take`].
-unsafe fn tick<C: Core, T: TickComponent<C>, S: Stored<T>>(
+/// * As for [`Lent::new`].
+unsafe fn tick<C: Core, T: TickComponent<C>>(
     actor: &mut Actor<C>,
-    place: Place,
+    mut at: At,
     cx: &TickContext<'_, C>,
-    dt: f32,
-) {
+) -> At {
     // SAFETY: the caller's duty (invariant 17).
-    let mut out = unsafe { Out::<C, S>::take(actor, place) };
-    let Out { component, owner, .. } = &mut out;
-    component.get_mut().tick(owner, cx, dt);
+    let mut lent = unsafe { Lent::<C, T>::new(actor, &mut at) };
+    let (component, owner) = lent.parts();
+    component.tick(owner, cx, cx.dt);
+    drop(lent);
+    at
+}
+
+/// Passes over a component that does not tick: a call costs less than asking each whether it does.
+///
+/// # Safety
+/// * As for [`Created`].
+unsafe fn pass<C: Core, T>(_: &mut Actor<C>, at: At, _: &TickContext<'_, C>) -> At {
+    // SAFETY: the entry of such a component is here: the caller's duty (invariant 17).
+    unsafe { at.next(Fit::of::<T>()) }
 }
 
 /// Ticks the components of an actor that asked for it.
 #[inline]
-pub(super) fn tick_all<C: Core>(actor: &mut Actor<C>, cx: &TickContext<'_, C>, dt: f32) {
-    let mut walk = Walk::of(&actor.components);
-    while let Some((kind, place)) = walk.next_to_call(&actor.components) {
-        if let Some(tick) = kind.tick {
-            // SAFETY: the walk has just found the place in these components (invariant 17).
-            unsafe { tick(actor, place, cx, dt) };
-        }
+pub(super) fn tick_all<C: Core>(actor: &mut Actor<C>, cx: &TickContext<'_, C>) {
+    let Walk { mut at, end } = Walk::to_call(&actor.components);
+    while at != end {
+        // SAFETY: an entry of this actor's begins here: one that loses its components while one of
+        // them is called has come to the end of the walk (invariant 17).
+        let kind = unsafe { at.kind::<C>() };
+        // SAFETY: as above, and nothing is lent (invariant 17).
+        at = unsafe { (kind.tick)(actor, at, cx) };
     }
 }

@@ -1,87 +1,32 @@
-//! The extension components of one actor: side by side in one block of memory, in the order of
-//! adding.
-//!
-//! ```text
-//! Header | entry, component | entry, component | ..
-//! ```
-//!
-//! So a tick over all of them is a walk over neighbouring lines. An entry tells the table of its
-//! component's type, and where the next entry is. A component that is being called is out of its
-//! place: the header says which.
+//! The extension components of one actor, which lie side by side in one [block](super::block).
 
-use std::alloc::{Layout, dealloc, handle_alloc_error};
 use std::any::TypeId;
 use std::fmt;
-use std::hint::assert_unchecked;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use super::actor::Core;
-use super::component::{self, Component, Kind, TickComponent};
+use super::block::{At, Block, ENTRY_ALIGN, FIRST, Header};
+use super::component::{Component, Kind, TickComponent};
 use super::prefetch::prefetch;
-use crate::memory::allocate;
-use crate::sync::Number;
 
-/// What a block of components begins with.
-#[repr(C)]
-struct Header {
-    /// Never given out twice: user code may exchange actors, and with them their components, while
-    /// one is out.
-    id: u64,
-    capacity: u32,
-    /// Where the last component ends.
-    used: u32,
-    /// Where the one lies that is out, or [`NOBODY`].
-    out: u32,
-    align: u32,
-}
-
-const NOBODY: u32 = u32::MAX;
-const FIRST: u32 = size_of::<Header>() as u32;
-/// What stands before each component. It says itself where the next one is, so that a walk need not
-/// wait for the table to find it.
-#[repr(C)]
-struct Entry<C: Core> {
-    kind: &'static Kind<C>,
-    /// Where the component lies.
-    data: u32,
-    /// Where the next entry begins.
-    next: u32,
-}
-
-const ENTRY: u32 = size_of::<(usize, u32, u32)>() as u32;
-/// Every entry begins with a pointer.
-const ENTRY_ALIGN: u32 = 8;
 /// The smallest block.
 const SMALLEST: u32 = 128;
 
 /// What processors fetch at a time.
-const LINE: u32 = 64;
-
-static IDS: Number = Number::starting_at(1);
+const LINE: usize = 64;
 
 /// The components of one actor.
 pub(super) struct Components<C: Core> {
     /// Nothing before the first.
-    block: Option<NonNull<Header>>,
+    block: Option<Block>,
     _tables: PhantomData<fn(C)>,
 }
 
-/// Where a component lies, in the block of a number. Two words, which calls pass in registers.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
-    block: u64,
-    data: u32,
-}
-
-/// A walk over the components of one actor, which ends when they are exchanged for another's.
+/// A walk over the components of one actor.
 pub(super) struct Walk {
-    block: u64,
-    next: u32,
-}
-
-const fn align_up(offset: u32, align: u32) -> u32 {
-    (offset + align - 1) & !(align - 1)
+    pub(super) at: At,
+    pub(super) end: At,
 }
 
 impl<C: Core> Components<C> {
@@ -90,90 +35,73 @@ impl<C: Core> Components<C> {
     }
 
     #[inline]
+    pub(super) fn block(&self) -> Option<Block> {
+        self.block
+    }
+
+    #[inline]
     fn header(&self) -> Option<&Header> {
-        // SAFETY: the block is this value's own, and begins with a header (invariant 17).
-        self.block.map(|block| unsafe { block.as_ref() })
+        // SAFETY: the block is this value's own, but for a component that is lent (invariant 17).
+        self.block.map(|block| unsafe { block.header() })
     }
 
-    fn header_mut(&mut self) -> Option<&mut Header> {
-        // SAFETY: as above (invariant 17).
-        self.block.map(|mut block| unsafe { block.as_mut() })
+    /// Whether a component is called just now, so that nothing may be added.
+    pub(super) fn is_lent(&self) -> bool {
+        self.lent().is_some()
     }
 
-    /// The address of an offset within the block.
-    ///
-    /// # Safety
-    /// * There is a block, and it is at least so long.
     #[inline]
-    unsafe fn at(&self, offset: u32) -> NonNull<u8> {
-        let block = self.block.map_or(NonNull::dangling(), NonNull::cast::<u8>);
-        // SAFETY: the caller's duty (invariant 17).
-        unsafe { block.add(offset as usize) }
-    }
-
-    /// The entry at an offset.
-    ///
-    /// # Safety
-    /// * An entry begins there.
-    #[inline]
-    unsafe fn entry(&self, offset: u32) -> Entry<C> {
-        // SAFETY: an entry is within the block (invariant 17).
-        let entry = unsafe { self.at(offset) }.cast::<Entry<C>>();
-        // SAFETY: as above, and it is not written while the components are borrowed (invariant 17).
-        unsafe { entry.read() }
+    fn lent(&self) -> Option<At> {
+        self.header()?.lent
     }
 
     /// Asks for the line that the components begin with.
     #[inline]
     pub(super) fn prefetch_header(&self) {
         if let Some(block) = self.block {
-            prefetch(block);
+            prefetch(block.address().as_ptr());
         }
     }
 
     /// Asks for the lines behind the first, of which the header, which is there by now, tells.
     #[inline]
     pub(super) fn prefetch_rest(&self) {
-        let used = self.header().map_or(0, |header| header.used);
-        for offset in (LINE..used).step_by(LINE as usize) {
-            // SAFETY: what is used is within the block (invariant 17).
-            prefetch(unsafe { self.at(offset) });
+        let Some(block) = self.block else { return };
+        let begin = block.address().as_ptr().cast_const();
+        let end = begin.wrapping_add(self.header().map_or(0, |header| header.used) as usize);
+        let mut line = begin.wrapping_add(LINE);
+        while line < end {
+            // Two at a time: it takes as long to tell whether there is one more as to ask for it.
+            prefetch(line);
+            prefetch(line.wrapping_add(LINE));
+            line = line.wrapping_add(2 * LINE);
         }
     }
 
-    /// The component of a type, unless it is out: where its entry begins, and where it lies.
+    /// The component of a type, unless it is lent: where its entry begins, and where it lies.
     #[inline]
-    fn find(&self, id: TypeId) -> Option<(u32, u32)> {
+    fn find<T: Component<C>>(&self) -> Option<(At, NonNull<T>)> {
         let mut walk = Walk::of(self);
         loop {
-            let entry = walk.next;
-            let (kind, data) = walk.step(self)?;
-            if (kind.id)() == id {
-                return Some((entry, data)).filter(|_| !self.is_out(data));
+            // SAFETY: the components are borrowed (invariant 17).
+            let (kind, at, component) = unsafe { walk.step::<C>() }?;
+            if (kind.id)() == TypeId::of::<T>() {
+                return (self.lent() != Some(at)).then_some((at, component.cast()));
             }
         }
     }
 
-    #[inline]
-    fn is_out(&self, data: u32) -> bool {
-        self.header().is_some_and(|header| header.out == data)
-    }
-
     pub(super) fn get<T: Component<C>>(&self) -> Option<&T> {
-        let (_, data) = self.find(TypeId::of::<T>())?;
-        // SAFETY: found just now in this block (invariant 17).
-        let data = unsafe { self.at(data) };
-        // SAFETY: it has a component of this type, in its place, and is borrowed with the actor
+        let (_, component) = self.find::<T>()?;
+        // SAFETY: a component of this type, in its place, and borrowed with the actor
         // (invariant 17).
-        Some(unsafe { component::get(data) })
+        Some(unsafe { component.as_ref() })
     }
 
     pub(super) fn get_mut<T: Component<C>>(&mut self) -> Option<&mut T> {
-        let (_, data) = self.find(TypeId::of::<T>())?;
-        // SAFETY: found just now in this block (invariant 17).
-        let data = unsafe { self.at(data) };
+        let (_, mut component) = self.find::<T>()?;
         // SAFETY: as in `get`, and the actor is borrowed to be written (invariant 17).
-        Some(unsafe { component::get_mut(data) })
+        Some(unsafe { component.as_mut() })
     }
 
     pub(super) fn add<T: Component<C>>(&mut self, value: T) {
@@ -186,208 +114,159 @@ impl<C: Core> Components<C> {
 
     /// Adds a component, or puts it in the place of the one of its type; that one is dropped last.
     fn add_as<T: Component<C>>(&mut self, kind: &'static Kind<C>, value: T) {
-        if let Some((entry, data)) = self.find(TypeId::of::<T>()) {
-            // SAFETY: found just now in this block (invariant 17).
-            let table = unsafe { self.at(entry) }.cast::<&'static Kind<C>>();
+        assert!(!self.is_lent(), "the components are moved, and one of them is being called");
+        if let Some((at, component)) = self.find::<T>() {
             // SAFETY: the tables of a type differ in whether it ticks, and in nothing that the
             // place depends on (invariant 17).
-            unsafe { table.write(kind) };
-            // SAFETY: found just now in this block (invariant 17).
-            let data = unsafe { self.at(data) };
-            // SAFETY: a component of this type is there (invariant 17).
-            let old = unsafe { component::replace(data, value) };
+            unsafe { at.set_kind(kind) };
+            // SAFETY: a component of this type is there, and not lent (invariant 17).
+            let old = unsafe { component.replace(value) };
             return drop(old);
         }
-        let offset = self.reserve(kind);
-        let data = kind.fit.data(offset);
-        let next = data + kind.fit.room;
+        let (block, at, end) = self.reserve(kind);
         // SAFETY: reserved just now (invariant 17).
-        let entry = unsafe { self.at(offset) }.cast::<Entry<C>>();
-        // SAFETY: as above (invariant 17).
-        unsafe { entry.write(Entry { kind, data, next }) };
-        // SAFETY: reserved just now (invariant 17).
-        let place = unsafe { self.at(data) };
-        // SAFETY: reserved for this layout, and empty (invariant 17).
-        unsafe { component::put(place, value) };
-        if let Some(header) = self.header_mut() {
-            header.used = next;
-        }
+        let place = unsafe { at.component(kind.fit) };
+        // SAFETY: reserved for this type, and empty (invariant 17).
+        unsafe { place.cast::<T>().write(value) };
+        // SAFETY: its component is in its place (invariant 17).
+        unsafe { at.set_kind(kind) };
+        // SAFETY: the block is this value's own, and all of it is written (invariant 17).
+        unsafe { block.set_used(end) };
     }
 
-    /// Makes room for one more entry; where it begins.
-    fn reserve(&mut self, kind: &Kind<C>) -> u32 {
+    /// Makes room for one more entry: in which block, where it begins, and at which offset it ends.
+    fn reserve(&mut self, kind: &Kind<C>) -> (Block, At, u32) {
         let (used, capacity, align) = match self.header() {
             Some(header) => (header.used, header.capacity, header.align),
             None => (FIRST, 0, ENTRY_ALIGN),
         };
-        let end = kind.fit.data(used) + kind.fit.room;
-        let needed = align.max(kind.fit.align);
-        if end > capacity || needed > align {
-            self.grow(end.max(capacity.saturating_mul(2)).max(SMALLEST), needed);
-        }
-        used
-    }
-
-    /// Moves everything into a larger block. Offsets stay as they are, and so does what is out.
-    fn grow(&mut self, capacity: u32, align: u32) {
-        let layout = block_layout(capacity, align);
-        let Ok(memory) = allocate(layout) else { handle_alloc_error(layout) };
-        let block = memory.cast::<Header>();
-        let header = match self.header() {
-            Some(old) => Header { capacity, align, ..*old },
-            None => Header { id: IDS.next(), capacity, used: FIRST, out: NOBODY, align },
+        let Some(end) = kind.fit.end(used) else {
+            panic!("the components of an actor take more than 2 GiB")
         };
-        if let Some(old) = self.block {
-            let from = old.cast::<u8>();
-            // SAFETY: the new block is longer, and apart; what lies in it may be moved
-            // (invariant 17).
-            unsafe { memory.copy_from_nonoverlapping(from, header.used as usize) };
-            self.free();
-        }
-        // SAFETY: it is as large as a header at least, and exclusive (invariant 17).
-        unsafe { block.write(header) };
-        self.block = Some(block);
+        let needed = align.max(kind.fit.align as u32);
+        let block = match self.block {
+            Some(block) if end <= capacity && needed <= align => block,
+            _ => self.grow(end.max(capacity.saturating_mul(2)).max(SMALLEST), needed),
+        };
+        // SAFETY: so much is used (invariant 17).
+        (block, unsafe { block.at(used) }, end)
     }
 
-    /// Frees the block, and what is in it is forgotten.
-    fn free(&mut self) {
-        if let Some(block) = self.block.take() {
-            // SAFETY: as in `header` (invariant 17).
-            let header = unsafe { block.as_ref() };
-            let layout = block_layout(header.capacity, header.align);
-            // SAFETY: allocated with this layout, and nobody refers to it (invariant 17).
-            unsafe { dealloc(block.as_ptr().cast(), layout) };
+    /// Gives back what was reserved and is not used, once nothing is added any more: components that
+    /// lie closer are walked faster.
+    pub(super) fn fit(&mut self) {
+        let Some(&Header { used, capacity, align, .. }) = self.header() else { return };
+        if capacity > SMALLEST && capacity - used >= capacity / 8 && !self.is_lent() {
+            self.grow(used, align);
         }
     }
 
-    /// Marks a component as out of its place, from where the caller reads it.
-    ///
-    /// # Safety
-    /// * The place is one of these components', and nothing is out.
-    #[inline]
-    pub(super) unsafe fn take_out(&mut self, place: Place) -> NonNull<u8> {
-        if let Some(header) = self.header_mut() {
-            // Told to the compiler, so that a hook which does not touch its owner goes back unasked.
-            // SAFETY: the caller's duty (invariant 17).
-            unsafe { assert_unchecked(header.id == place.block) };
-            debug_assert!(header.out == NOBODY);
-            header.out = place.data;
+    /// Moves everything into another block. Offsets stay as they are.
+    fn grow(&mut self, capacity: u32, align: u32) -> Block {
+        let block = Block::new(capacity, align);
+        if let Some(old) = self.block.replace(block) {
+            // SAFETY: both are this value's own, nothing is lent while something is added, and the
+            // new one is longer (invariant 17).
+            unsafe { old.move_to(block) };
         }
-        // SAFETY: the place is in this block: the caller's duty (invariant 17).
-        unsafe { self.at(place.data) }
-    }
-
-    /// Where the component goes back to that was taken out of `place`; nowhere, if these are other
-    /// components meanwhile.
-    #[inline]
-    pub(super) fn put_back(&mut self, place: Place) -> Option<NonNull<u8>> {
-        let header = self.header_mut()?;
-        if header.id != place.block || header.out != place.data {
-            return None;
-        }
-        header.out = NOBODY;
-        // SAFETY: the place is in the block of this number (invariant 17).
-        Some(unsafe { self.at(place.data) })
-    }
-}
-
-/// How the components of a type lie behind their entries.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Fit {
-    align: u32,
-    /// What is added to where an entry begins, and then masked: the component lies there.
-    ahead: u32,
-    mask: u32,
-    /// How much it takes up to the next entry: wherever it lies, since that is at a multiple of
-    /// [`ENTRY_ALIGN`].
-    room: u32,
-}
-
-impl Fit {
-    pub(super) const fn of<S>() -> Fit {
-        let align = align_of::<S>() as u32;
-        let room = align_up(size_of::<S>() as u32, ENTRY_ALIGN);
-        Fit { align, ahead: ENTRY + align - 1, mask: !(align - 1), room }
-    }
-
-    /// Where the component of an entry lies.
-    #[inline]
-    const fn data(self, entry: u32) -> u32 {
-        (entry + self.ahead) & self.mask
-    }
-}
-
-fn block_layout(capacity: u32, align: u32) -> Layout {
-    match Layout::from_size_align(capacity as usize, align as usize) {
-        Ok(layout) => layout,
-        Err(_) => {
-            unreachable!("an align is a power of two, and the components of an actor are few")
-        }
+        block
     }
 }
 
 impl Walk {
-    /// The next component to be called. None while one is out, which is so only where user code has
-    /// exchanged actors: a block has one mark, so only one can be out at a time.
-    #[inline]
-    pub(super) fn next_to_call<C: Core>(
-        &mut self,
-        components: &Components<C>,
-    ) -> Option<(&'static Kind<C>, Place)> {
-        components.header().filter(|header| header.out == NOBODY)?;
-        let (kind, data) = self.step(components)?;
-        Some((kind, Place { block: self.block, data }))
-    }
-
+    /// Over all of them.
     #[inline]
     pub(super) fn of<C: Core>(components: &Components<C>) -> Walk {
-        Walk { block: components.header().map_or(0, |header| header.id), next: FIRST }
+        let Some(block) = components.block else {
+            return Walk { at: At::NOWHERE, end: At::NOWHERE };
+        };
+        // SAFETY: there is a header, and behind it the first entry (invariant 17).
+        let at = unsafe { block.at(FIRST) };
+        // SAFETY: the block is theirs (invariant 17).
+        let end = unsafe { block.end() };
+        Walk { at, end }
     }
 
-    /// The next component, and where it lies.
+    /// Over those that are to be called. Nobody while one is lent, which is so only where user code
+    /// has exchanged actors: a block has one mark, so only one can be lent at a time.
     #[inline]
-    fn step<C: Core>(&mut self, components: &Components<C>) -> Option<(&'static Kind<C>, u32)> {
-        let header = components.header()?;
-        if header.id != self.block || self.next >= header.used {
+    pub(super) fn to_call<C: Core>(components: &Components<C>) -> Walk {
+        let mut walk = Walk::of(components);
+        if components.is_lent() {
+            walk.at = walk.end;
+        }
+        walk
+    }
+
+    /// The table of the component that is next.
+    ///
+    /// # Safety
+    /// * The components that it is over are there, and nothing was added to them.
+    #[inline]
+    pub(super) unsafe fn kind<C: Core>(&self) -> Option<&'static Kind<C>> {
+        if self.at == self.end {
             return None;
         }
-        // SAFETY: the walk is over the block of this number, whose entries stay where they are, and
-        // is at the beginning of one (invariant 17).
-        let Entry { kind, data, next } = unsafe { components.entry(self.next) };
-        self.next = next;
-        Some((kind, data))
+        // SAFETY: an entry begins here: the caller's duty (invariant 17).
+        Some(unsafe { self.at.kind() })
+    }
+
+    /// Goes on to the next component: its table, its entry, and where it lies.
+    ///
+    /// # Safety
+    /// * As for [`kind`](Walk::kind).
+    #[inline]
+    unsafe fn step<C: Core>(&mut self) -> Option<(&'static Kind<C>, At, NonNull<u8>)> {
+        // SAFETY: the caller's duty (invariant 17).
+        let kind = unsafe { self.kind::<C>() }?;
+        let at = self.at;
+        // SAFETY: the entry of such a component is here (invariant 17).
+        let component = unsafe { at.component(kind.fit) };
+        // SAFETY: as above (invariant 17).
+        self.at = unsafe { at.next(kind.fit) };
+        Some((kind, at, component))
     }
 }
 
 impl<C: Core> Drop for Components<C> {
     /// One that panics does not keep the others, nor the memory.
     fn drop(&mut self) {
-        struct Rest<'a, C: Core> {
-            components: &'a mut Components<C>,
+        /// The components that are not dropped yet.
+        struct Rest<C: Core> {
+            block: Block,
+            lent: Option<At>,
             walk: Walk,
+            _tables: PhantomData<fn(C)>,
         }
-        impl<C: Core> Rest<'_, C> {
+        impl<C: Core> Rest<C> {
             fn run(&mut self) {
-                while let Some((kind, data)) = self.walk.step(self.components) {
-                    if self.components.is_out(data) {
+                // SAFETY: nobody else has them (invariant 17).
+                while let Some((kind, at, component)) = unsafe { self.walk.step::<C>() } {
+                    if self.lent == Some(at) {
                         continue;
                     }
-                    // SAFETY: found just now in this block (invariant 17).
-                    let data = unsafe { self.components.at(data) };
                     // SAFETY: it has a component of that type, which is dropped once, since the walk
                     // goes on behind it (invariant 17).
-                    unsafe { (kind.drop)(data) };
+                    unsafe { (kind.drop)(component) };
                 }
             }
         }
-        impl<C: Core> Drop for Rest<'_, C> {
+        impl<C: Core> Drop for Rest<C> {
             fn drop(&mut self) {
                 self.run();
-                self.components.free();
+                if self.lent.is_none() {
+                    // SAFETY: nobody else has it, and nothing is left in it (invariant 17).
+                    unsafe { self.block.free() };
+                } else {
+                    // SAFETY: whoever called the component that is lent has the other half; all else
+                    // was dropped (invariant 17).
+                    unsafe { self.block.leave() };
+                }
             }
         }
-        let walk = Walk::of(self);
-        Rest { components: self, walk }.run();
+        let Some(block) = self.block else { return };
+        let lent = self.lent();
+        Rest::<C> { block, lent, walk: Walk::of(self), _tables: PhantomData }.run();
     }
 }
 
@@ -395,8 +274,9 @@ impl<C: Core> fmt::Debug for Components<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut list = f.debug_list();
         let mut walk = Walk::of(self);
-        while let Some((kind, data)) = walk.step(self) {
-            if !self.is_out(data) {
+        // SAFETY: the components are borrowed (invariant 17).
+        while let Some((kind, at, _)) = unsafe { walk.step::<C>() } {
+            if self.lent() != Some(at) {
                 list.entry(&(kind.name)());
             }
         }

@@ -72,14 +72,17 @@ pub struct TickContext<'f, C: Core> {
     /// Made when the actor draws its first number.
     dice: RefCell<Option<Dice>>,
     asked: &'f RefCell<Vec<Work<C>>>,
+    /// Scaled seconds. Here, so that a component which does not ask for them is not handed them.
+    pub(super) dt: f32,
 }
 
 impl<'f, C: Core> TickContext<'f, C> {
     pub(super) fn new(
         seen: &'f Seen<'f, C>,
         asked: &'f RefCell<Vec<Work<C>>>,
+        dt: f32,
     ) -> TickContext<'f, C> {
-        TickContext { seen, birth: Cell::new(0), dice: RefCell::new(None), asked }
+        TickContext { seen, birth: Cell::new(0), dice: RefCell::new(None), asked, dt }
     }
 
     /// The next actor of this worker is the one of this creation number.

@@ -130,11 +130,12 @@ impl<C: Core> Scene<C> {
         if !panics.contain(|| C::on_created(actor, &mut cx)) {
             return Err(begun);
         }
-        let mut walk = Walk::of(&actor.components);
-        while let Some((kind, place)) = walk.next_to_call(&actor.components) {
+        let mut walk = Walk::to_call(&actor.components);
+        // SAFETY: a hook that exchanges the actor ends the walk (invariant 17).
+        while let Some(kind) = unsafe { walk.kind::<C>() } {
             begun.components += 1;
-            // SAFETY: the walk has just found the place in these components (invariant 17).
-            if !panics.contain(|| unsafe { (kind.created)(actor, place, &mut cx) }) {
+            // SAFETY: the walk is over the actor's components, and nothing is lent (invariant 17).
+            if !panics.contain(|| unsafe { (kind.created)(actor, &mut walk.at, &mut cx) }) {
                 return Err(begun);
             }
         }
@@ -159,10 +160,11 @@ impl<C: Core> Scene<C> {
         let Some(actor) = (unsafe { cell.get_mut() }) else { return };
         let mut cx = Commands { registry, services, time, owner: cell, dice, queue };
         panics.contain(|| C::on_pending_destroy(actor, &mut cx));
-        let mut walk = Walk::of(&actor.components);
-        while let Some((kind, place)) = walk.next_to_call(&actor.components) {
-            // SAFETY: the walk has just found the place in these components (invariant 17).
-            panics.contain(|| unsafe { (kind.pending_destroy)(actor, place, &mut cx) });
+        let mut walk = Walk::to_call(&actor.components);
+        // SAFETY: a hook that exchanges the actor ends the walk (invariant 17).
+        while let Some(kind) = unsafe { walk.kind::<C>() } {
+            // SAFETY: the walk is over the actor's components, and nothing is lent (invariant 17).
+            panics.contain(|| unsafe { (kind.pending_destroy)(actor, &mut walk.at, &mut cx) });
         }
         let mut number = 0;
         while let Some(system) = hub.get(number) {
@@ -188,13 +190,14 @@ impl<C: Core> Scene<C> {
         // (invariant 16).
         let Some(actor) = (unsafe { cell.get_mut() }) else { return };
         let end = Teardown { reason, services, time };
-        let mut walk = Walk::of(&actor.components);
+        let mut walk = Walk::to_call(&actor.components);
         let mut told = 0;
         while told < begun.components {
-            let Some((kind, place)) = walk.next_to_call(&actor.components) else { break };
+            // SAFETY: a hook that exchanges the actor ends the walk (invariant 17).
+            let Some(kind) = (unsafe { walk.kind::<C>() }) else { break };
             told += 1;
-            // SAFETY: the walk has just found the place in these components (invariant 17).
-            panics.contain(|| unsafe { (kind.destroyed)(actor, place, &end) });
+            // SAFETY: the walk is over the actor's components, and nothing is lent (invariant 17).
+            panics.contain(|| unsafe { (kind.destroyed)(actor, &mut walk.at, &end) });
         }
         let mut number = 0;
         while number < begun.systems {

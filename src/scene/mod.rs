@@ -101,6 +101,7 @@
 //! ```
 
 mod actor;
+mod block;
 mod builder;
 mod cell;
 mod commands;

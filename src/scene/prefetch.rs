@@ -5,8 +5,6 @@
 //! holds, a turn would wait for all three. So those of the actors that come next are asked for, one
 //! step at a time, while others have their turn.
 
-use std::ptr::NonNull;
-
 use super::actor::Core;
 use super::registry::Entry;
 
@@ -36,13 +34,13 @@ pub(super) unsafe fn ask_for<C: Core>(coming: &[Entry<C>]) {
 
 /// Asks for the line of an address: a hint, whatever is there.
 #[inline]
-pub(super) fn prefetch<V>(address: NonNull<V>) {
+pub(super) fn prefetch<V>(address: *const V) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: every processor of this kind has the instruction, which reads nothing and does not
-        // fault; the address is that of a cell or of a block (invariant 16, 17).
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.as_ptr().cast_const().cast()) };
+        // fault; so any address will do (invariant 16, 17).
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
     }
     // Elsewhere there is no stable way to ask.
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]

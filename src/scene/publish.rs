@@ -1,6 +1,7 @@
 //! What actors let others see during the actor phase: apart from the actors themselves, so that who
 //! reads does not fight over a line with who ticks.
 
+use std::any::{Any, TypeId};
 use std::fmt;
 
 use super::actor::Core;
@@ -26,9 +27,15 @@ impl<C: Core> Published<C> {
         Published { slots: Vec::new() }
     }
 
+    /// Whether there is anything to keep: all that is `()` is alike.
+    #[inline]
+    fn is_kept() -> bool {
+        TypeId::of::<C::Public>() != TypeId::of::<()>()
+    }
+
     /// Makes room for the slots that there are.
     pub(super) fn grow_to(&mut self, slots: usize) {
-        if slots > self.slots.len() {
+        if Self::is_kept() && slots > self.slots.len() {
             self.slots.resize_with(slots, || Shared(UnsafeCell::new(None)));
         }
     }
@@ -40,10 +47,10 @@ impl<C: Core> Published<C> {
     /// * Nobody reads what is published meanwhile.
     #[inline]
     pub(super) unsafe fn publish(&self, entry: &Entry<C>) {
-        let Some(slot) = self.slots.get(entry.index as usize) else { return };
         // SAFETY: the caller was dealt the entry, and nobody writes the actor (invariant 16).
         let Some(actor) = (unsafe { entry.cell.active() }) else { return };
         let public = C::publish(actor);
+        let Some(slot) = self.slots.get(entry.index as usize) else { return };
         // SAFETY: an actor has one entry, whose worker alone writes what is published of it
         // (invariant 16). What was there is dropped last.
         let old = slot.0.with_mut(|slot| unsafe { (*slot).replace(public) });
@@ -53,6 +60,9 @@ impl<C: Core> Published<C> {
     /// What was published of the slot of a handle, for whoever knows that its entity was published.
     #[inline]
     pub(super) fn get(&self, h: Handle) -> Option<&C::Public> {
+        if !Self::is_kept() {
+            return (&() as &dyn Any).downcast_ref();
+        }
         let slot = self.slots.get(usize::try_from(h.seq()).ok()?)?;
         // SAFETY: whoever asks does so between two steps of publishing (invariant 16).
         slot.0.with(|slot| unsafe { (*slot).as_ref() })

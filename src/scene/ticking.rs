@@ -149,7 +149,7 @@ impl<C: Core> Scene<C> {
         let seen = &Seen { store, published, services, time, seed: *seed };
         workers.deal(entries, size, parts, |entries, part| {
             let Part { asked, panics } = part;
-            let mut cx = TickContext::new(seen, asked);
+            let mut cx = TickContext::new(seen, asked, dt);
             each(entries, panics, |entry, coming| {
                 // SAFETY: this worker was dealt all of them, and it is nobody's turn (invariant 16).
                 unsafe { ask_for(coming) };
@@ -158,7 +158,7 @@ impl<C: Core> Scene<C> {
                 let Some(actor) = (unsafe { entry.cell.active_mut() }) else { return };
                 cx.turn_to(entry.birth);
                 C::tick(actor, &cx, dt);
-                tick_all(actor, &cx, dt);
+                tick_all(actor, &cx);
             });
         });
         for part in &mut self.parts {
