@@ -109,7 +109,8 @@ impl<C: Core> Registry<C> {
         newborn: &Newborn<C>,
         birth: u64,
     ) -> Result<(), TransitionError> {
-        self.store.activate(newborn.handle)?;
+        // SAFETY: nobody shrinks the store of a scene (invariant 16).
+        unsafe { self.store.activate_unpinned(newborn.handle) }?;
         let generation = newborn.handle.generation();
         let index = newborn.handle.seq() as u32;
         let cell = newborn.cell;
@@ -120,9 +121,9 @@ impl<C: Core> Registry<C> {
     /// Active → Dying: it does not tick any more, and waits for the sweep. The caller owes it its
     /// pending-destroy hooks.
     pub(super) fn kill(&mut self, h: Handle) -> Result<CellRef<C>, TransitionError> {
-        self.store.kill(h)?;
+        // SAFETY: as in `cell_with_state` (invariant 16).
+        let cell = CellRef::of(unsafe { self.store.kill_unpinned(h) }?);
         trace::killed(h);
-        let cell = self.cell(h)?;
         // SAFETY: this thread has the scene, and the registry to itself (invariant 16).
         unsafe { cell.set_dying() };
         self.doomed.push(Doomed { handle: h, cell });

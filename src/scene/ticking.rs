@@ -88,12 +88,13 @@ impl<C: Core> Scene<C> {
         let mut swept = std::mem::take(&mut self.swept);
         self.registry.take_doomed(&mut swept);
         if !swept.is_empty() {
-            // Held for all of them, so that none pins for itself.
-            let _pinned = store.pin();
+            // One pin for all of them.
+            let ending = store.ending();
             for (doomed, sealed) in swept.drain(..) {
                 self.destroy(&doomed, EndReason::Killed);
-                store.finish(sealed);
+                ending.finish(sealed);
             }
+            drop(ending);
             self.registry.close_gaps();
         }
         self.swept = swept;
