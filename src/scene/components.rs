@@ -9,6 +9,8 @@
 //! component's type, and where the next entry is. A component that is being called is out of its
 //! place: the header says which.
 
+mod clearing;
+
 use std::alloc::{Layout, dealloc, handle_alloc_error};
 use std::any::TypeId;
 use std::fmt;
@@ -16,11 +18,11 @@ use std::hint::assert_unchecked;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
+use self::clearing::fresh_number;
 use super::actor::Core;
 use super::component::{self, Component, Kind, TickComponent};
 use super::prefetch::prefetch;
 use crate::memory::allocate;
-use crate::sync::Number;
 
 /// What a block of components begins with.
 #[repr(C)]
@@ -58,8 +60,6 @@ const SMALLEST: u32 = 128;
 /// What processors fetch at a time.
 const LINE: u32 = 64;
 
-static IDS: Number = Number::starting_at(1);
-
 /// The components of one actor.
 pub(super) struct Components<C: Core> {
     /// Nothing before the first.
@@ -75,6 +75,7 @@ pub(super) struct Place {
 }
 
 /// A walk over the components of one actor, which ends when they are exchanged for another's.
+#[derive(Clone, Copy)]
 pub(super) struct Walk {
     block: u64,
     next: u32,
@@ -235,7 +236,7 @@ impl<C: Core> Components<C> {
         let block = memory.cast::<Header>();
         let header = match self.header() {
             Some(old) => Header { capacity, align, ..*old },
-            None => Header { id: IDS.next(), capacity, used: FIRST, out: NOBODY, align },
+            None => Header { id: fresh_number(), capacity, used: FIRST, out: NOBODY, align },
         };
         if let Some(old) = self.block {
             let from = old.cast::<u8>();
@@ -356,38 +357,6 @@ impl Walk {
         let Entry { kind, data, next } = unsafe { components.entry(self.next) };
         self.next = next;
         Some((kind, data))
-    }
-}
-
-impl<C: Core> Drop for Components<C> {
-    /// One that panics does not keep the others, nor the memory.
-    fn drop(&mut self) {
-        struct Rest<'a, C: Core> {
-            components: &'a mut Components<C>,
-            walk: Walk,
-        }
-        impl<C: Core> Rest<'_, C> {
-            fn run(&mut self) {
-                while let Some((kind, data)) = self.walk.step(self.components) {
-                    if self.components.is_out(data) {
-                        continue;
-                    }
-                    // SAFETY: found just now in this block (invariant 17).
-                    let data = unsafe { self.components.at(data) };
-                    // SAFETY: it has a component of that type, which is dropped once, since the walk
-                    // goes on behind it (invariant 17).
-                    unsafe { (kind.drop)(data) };
-                }
-            }
-        }
-        impl<C: Core> Drop for Rest<'_, C> {
-            fn drop(&mut self) {
-                self.run();
-                self.components.free();
-            }
-        }
-        let walk = Walk::of(self);
-        Rest { components: self, walk }.run();
     }
 }
 

@@ -122,6 +122,7 @@ mod remote;
 mod services;
 mod settlement;
 mod shutdown;
+mod spares;
 mod system;
 mod tags;
 mod teardown;
@@ -253,6 +254,7 @@ impl<C: Core> Scene<C> {
     }
 
     /// Does what the hooks of an outer call have asked for, the shutdown last; then a panic may go on.
+    #[inline]
     fn come_to_rest(&mut self) {
         self.drain();
         // What a remote asks for waits for the next frame.

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 
 use super::actor::{Actor, Core};
 use super::cell::{ActorCell, CellRef, Newborn};
+use super::spares::Spares;
 use super::trace;
 use crate::error::{LookupError, SpawnFailure, TransitionError};
 use crate::handle::Handle;
@@ -37,11 +38,20 @@ pub(super) struct Registry<C: Core> {
     gone: Vec<u64>,
     /// Creation numbers given out.
     births: u64,
+    /// What the dead have left.
+    pub(super) spares: Spares<C>,
 }
 
 impl<C: Core> Registry<C> {
     pub(super) fn new(store: Store<ActorCell<C>>) -> Registry<C> {
-        Registry { store, alive: Vec::new(), doomed: Vec::new(), gone: Vec::new(), births: 0 }
+        Registry {
+            store,
+            alive: Vec::new(),
+            doomed: Vec::new(),
+            gone: Vec::new(),
+            births: 0,
+            spares: Spares::new(),
+        }
     }
 
     /// The cell of an actor that is Active or Dying and not on its way out.
@@ -86,12 +96,21 @@ impl<C: Core> Registry<C> {
 
     /// Makes an actor, which stays Pending until it is [activated](Registry::activate).
     pub(super) fn make(
-        &self,
+        &mut self,
         position: C::Position,
         definition: &C::Definition,
         configure: impl FnOnce(&mut Actor<C>),
     ) -> Result<Newborn<C>, SpawnFailure> {
-        Newborn::make(&self.store, position, definition, configure)
+        let Registry { store, spares, .. } = self;
+        let newborn = Newborn::make(store, || spares.take(), position, definition, configure)?;
+        // SAFETY: the actor is Pending, and this thread has made it (invariant 16).
+        if let Some(actor) = unsafe { newborn.cell.get_mut() } {
+            if actor.components.is_spare() {
+                // It has no components.
+                spares.keep(std::mem::take(&mut actor.components));
+            }
+        }
+        Ok(newborn)
     }
 
     /// Gives an actor that is Pending its creation number.

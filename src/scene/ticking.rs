@@ -85,6 +85,7 @@ impl<C: Core> Scene<C> {
     /// Ends those that were killed before this frame and that no ticket keeps.
     fn sweep(&mut self) {
         let store = self.registry.store.clone();
+        self.registry.spares.trim();
         let mut swept = std::mem::take(&mut self.swept);
         self.registry.take_doomed(&mut swept);
         if !swept.is_empty() {
