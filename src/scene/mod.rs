@@ -379,6 +379,7 @@ impl<C: Core> Scene<C> {
     /// The statistics of the store that the actors live in.
     #[must_use]
     pub fn store_stats(&self) -> Stats {
+        self.registry.count();
         self.registry.store.stats()
     }
 }

@@ -1,5 +1,6 @@
 //! Who exists: the store of a scene's actors, and those that are alive in order of creation.
 
+use std::cell::Cell;
 use std::fmt;
 use std::num::NonZeroU32;
 
@@ -28,6 +29,13 @@ pub(super) struct Doomed<C: Core> {
     pub(super) cell: CellRef<C>,
 }
 
+/// What the store has still to count.
+#[derive(Clone, Copy, Default)]
+struct Uncounted {
+    activated: u64,
+    killed: u64,
+}
+
 /// Identity, look-up and sweep.
 pub(super) struct Registry<C: Core> {
     pub(super) store: Store<ActorCell<C>>,
@@ -38,6 +46,8 @@ pub(super) struct Registry<C: Core> {
     gone: Vec<u64>,
     /// Creation numbers given out.
     births: u64,
+    /// Who was shown and killed, and not counted by the store yet.
+    uncounted: Cell<Uncounted>,
     /// What the dead have left.
     pub(super) spares: Spares<C>,
 }
@@ -50,6 +60,7 @@ impl<C: Core> Registry<C> {
             doomed: Vec::new(),
             gone: Vec::new(),
             births: 0,
+            uncounted: Cell::default(),
             spares: Spares::new(),
         }
     }
@@ -130,6 +141,7 @@ impl<C: Core> Registry<C> {
     ) -> Result<(), TransitionError> {
         // SAFETY: nobody shrinks the store of a scene (invariant 16).
         unsafe { self.store.activate_unpinned(newborn.handle) }?;
+        self.uncounted.get_mut().activated += 1;
         let generation = newborn.handle.generation();
         let index = newborn.handle.seq() as u32;
         let cell = newborn.cell;
@@ -142,11 +154,20 @@ impl<C: Core> Registry<C> {
     pub(super) fn kill(&mut self, h: Handle) -> Result<CellRef<C>, TransitionError> {
         // SAFETY: as in `cell_with_state` (invariant 16).
         let cell = CellRef::of(unsafe { self.store.kill_unpinned(h) }?);
+        self.uncounted.get_mut().killed += 1;
         trace::killed(h);
         // SAFETY: this thread has the scene, and the registry to itself (invariant 16).
         unsafe { cell.set_dying() };
         self.doomed.push(Doomed { handle: h, cell });
         Ok(cell)
+    }
+
+    /// Lets the store count what it has not counted yet.
+    pub(super) fn count(&self) {
+        let Uncounted { activated, killed } = self.uncounted.take();
+        if activated > 0 || killed > 0 {
+            self.store.count(activated, killed);
+        }
     }
 
     /// Takes out every actor that was killed and that nobody holds a ticket for, in order of killing.

@@ -95,6 +95,7 @@ impl<C: Core> Scene<C> {
                 self.destroy(&doomed, EndReason::Killed);
                 ending.finish(sealed);
             }
+            self.registry.count();
             drop(ending);
             self.registry.close_gaps();
         }

@@ -65,7 +65,8 @@ impl<T: Send + Sync + 'static> Store<T> {
         }
     }
 
-    /// Pending → Active without a pin, in a store that ends nobody to make room.
+    /// Pending → Active without a pin, in a store that ends nobody to make room. The caller owes
+    /// [`count`](Store::count).
     ///
     /// # Safety
     /// * Nobody shrinks the store meanwhile.
@@ -76,11 +77,11 @@ impl<T: Send + Sync + 'static> Store<T> {
         // What a session would keep is the slot: the caller vouches that it stays (invariant 11).
         let slot = core.find(h)?;
         slot.word.activate(h.generation().get()).map_err(|found| Core::<T>::refused(h, found))?;
-        core.count_here(Event::Activated);
         Ok(())
     }
 
-    /// Active → Dying without a pin, in a store that tells nobody of it; the payload.
+    /// Active → Dying without a pin, in a store that tells nobody of it; the payload. The caller owes
+    /// [`count`](Store::count).
     ///
     /// # Safety
     /// As long as the borrow lasts,
@@ -95,10 +96,22 @@ impl<T: Send + Sync + 'static> Store<T> {
         slot.word
             .advance(h.generation().get(), SlotWord::kill)
             .map_err(|found| Core::<T>::refused(h, found))?;
-        core.count_here(Event::Killed);
         // SAFETY: the compare-and-swap saw the entity Active, with Acquire, and the caller vouches
         // that it stays readable (invariant 2, 4).
         Ok(unsafe { slot.payload.get() })
+    }
+
+    /// Counts what was shown and killed without a pin: many at a time, since who has no session open
+    /// counts on a line that it shares.
+    pub(crate) fn count(&self, activated: u64, killed: u64) {
+        let (core, session) = (self.core(), self.session());
+        if let Some(magazine) = core.magazine(&session) {
+            magazine.tally.of(Event::Activated).add_owned(activated);
+            magazine.tally.of(Event::Killed).add_owned(killed);
+            return;
+        }
+        (0..activated).for_each(|_| core.count(&session, Event::Activated));
+        (0..killed).for_each(|_| core.count(&session, Event::Killed));
     }
 
     /// One session to finish many with.
