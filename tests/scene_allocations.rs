@@ -1,4 +1,5 @@
-//! A warm frame without births and deaths allocates nothing.
+//! A warm frame without births and deaths allocates nothing, and a life asks for no block of its own where
+//! as many are born as die.
 //!
 //! With threads of the scene's own there is one exception that is not the scene's: rayon puts the two
 //! steps of the actor phase into a queue whose blocks have room for some 63 jobs, and so allocates
@@ -8,7 +9,7 @@
 #[allow(dead_code, reason = "each file of tests uses a part of it")]
 mod counting;
 
-use counting::{Counting, blocks, take_local_blocks, take_turn};
+use counting::{Counting, blocks, local_bytes, take_local_blocks, take_turn};
 use hatchery::Handle;
 use hatchery::scene::{
     Actor, Component, Core, Frame, Phase, Scene, System, TickComponent, TickContext, TickSystem,
@@ -135,4 +136,52 @@ fn warm_frame_on_two_threads_allocates_nothing_but_the_queue_of_rayon() {
     // Two jobs a frame, 63 to a block, and one block may be begun. The rest is for the threads of the
     // test harness, which are counted as well.
     assert!(all <= 2 * frames / 63 + 1 + 5, "{all} blocks in {frames} frames");
+}
+
+/// An actor that owns nothing but its components.
+struct Brief;
+
+impl Core for Brief {
+    type Definition = ();
+    type Position = ();
+    type Public = ();
+
+    fn construct((): ()) -> Brief {
+        Brief
+    }
+    fn init(_: &mut Actor<Brief>, (): &()) {}
+    fn publish(_: &Actor<Brief>) {}
+    fn tick(_: &mut Actor<Brief>, _: &TickContext<'_, Brief>, _: f32) {}
+}
+
+impl Component<Brief> for Motor {}
+impl Component<Brief> for Clock {}
+
+#[test]
+fn life_asks_for_no_block_where_as_many_are_born_as_die_and_idle_ones_are_given_back() {
+    let _turn = take_turn();
+    let mut scene = Scene::<Brief>::builder().threads(1).build().unwrap();
+    let lives = 1000;
+    let mut frame = || {
+        let create = |_| {
+            let configure = |actor: &mut Actor<Brief>| {
+                actor.add_component(Motor(1.0));
+                actor.add_component(Clock([0.0; 4]));
+            };
+            scene.create_actor((), &(), configure).unwrap()
+        };
+        let brief: Vec<Handle> = (0..lives).map(create).collect();
+        brief.into_iter().for_each(|handle| scene.kill_actor(handle).unwrap());
+        scene.tick(0.1);
+    };
+    (0..20).for_each(|_| frame());
+    take_local_blocks();
+    (0..20).for_each(|_| frame());
+    let (blocks, _) = take_local_blocks();
+    // Batches of slots in limbo, and the list of this test.
+    assert!(blocks < 20 * lives / 50, "{blocks} blocks in {} lives", 20 * lives);
+    let full = local_bytes();
+    (0..40).for_each(|_| scene.tick(0.1));
+    let given_back = full - local_bytes();
+    assert!(given_back >= lives as isize * 128, "{given_back} bytes");
 }

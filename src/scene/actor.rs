@@ -110,9 +110,10 @@ pub struct Actor<C: Core> {
 unsafe impl<C: Core> Send for Actor<C> {}
 
 impl<C: Core> Actor<C> {
-    /// Construct, init, configure.
+    /// Construct, init, configure. `components` are none yet, with a block for them or without.
     pub(super) fn make(
         handle: Handle,
+        components: Components<C>,
         position: C::Position,
         definition: &C::Definition,
         configure: impl FnOnce(&mut Actor<C>),
@@ -122,7 +123,7 @@ impl<C: Core> Actor<C> {
             position,
             tags: TagSet::default(),
             core: C::construct(position),
-            components: Components::new(),
+            components,
             configuring: false,
         };
         C::init(&mut actor, definition);

@@ -4,6 +4,7 @@ use std::fmt;
 use std::ptr::NonNull;
 
 use super::actor::{Actor, Core};
+use super::components::Components;
 use super::prefetch::prefetch;
 use crate::error::SpawnFailure;
 use crate::handle::Handle;
@@ -55,16 +56,17 @@ pub(super) struct Newborn<C: Core> {
 }
 
 impl<C: Core> Newborn<C> {
-    /// Reserves a slot, and makes an actor there. The user's code runs here; if it panics, the
-    /// reservation is gone.
+    /// Reserves a slot, and makes an actor there, whose components begin with what `block` gives.
+    /// The user's code runs here; if it panics, the reservation is gone.
     pub(super) fn make(
         store: &Store<ActorCell<C>>,
+        block: impl FnOnce() -> Components<C>,
         position: C::Position,
         definition: &C::Definition,
         configure: impl FnOnce(&mut Actor<C>),
     ) -> Result<Newborn<C>, SpawnFailure> {
         let pending = store.spawn_with(|handle| {
-            let actor = Some(Actor::make(handle, position, definition, configure));
+            let actor = Some(Actor::make(handle, block(), position, definition, configure));
             ActorCell(UnsafeCell::new(Inside { birth: 0, dying: false, actor }))
         })?;
         let cell = CellRef(NonNull::from(&*pending));

@@ -1,5 +1,7 @@
 //! The extension components of one actor, which lie side by side in one [block](super::block).
 
+mod clearing;
+
 use std::any::TypeId;
 use std::fmt;
 use std::marker::PhantomData;
@@ -156,7 +158,9 @@ impl<C: Core> Components<C> {
     /// lie closer are walked faster.
     pub(super) fn fit(&mut self) {
         let Some(&Header { used, capacity, align, .. }) = self.header() else { return };
-        if capacity > SMALLEST && capacity - used >= capacity / 8 && !self.is_lent() {
+        // An empty one is not its actor's for long.
+        if used > FIRST && capacity > SMALLEST && capacity - used >= capacity / 8 && !self.is_lent()
+        {
             self.grow(used, align);
         }
     }
@@ -225,48 +229,6 @@ impl Walk {
         // SAFETY: as above (invariant 17).
         self.at = unsafe { at.next(kind.fit) };
         Some((kind, at, component))
-    }
-}
-
-impl<C: Core> Drop for Components<C> {
-    /// One that panics does not keep the others, nor the memory.
-    fn drop(&mut self) {
-        /// The components that are not dropped yet.
-        struct Rest<C: Core> {
-            block: Block,
-            lent: Option<At>,
-            walk: Walk,
-            _tables: PhantomData<fn(C)>,
-        }
-        impl<C: Core> Rest<C> {
-            fn run(&mut self) {
-                // SAFETY: nobody else has them (invariant 17).
-                while let Some((kind, at, component)) = unsafe { self.walk.step::<C>() } {
-                    if self.lent == Some(at) {
-                        continue;
-                    }
-                    // SAFETY: it has a component of that type, which is dropped once, since the walk
-                    // goes on behind it (invariant 17).
-                    unsafe { (kind.drop)(component) };
-                }
-            }
-        }
-        impl<C: Core> Drop for Rest<C> {
-            fn drop(&mut self) {
-                self.run();
-                if self.lent.is_none() {
-                    // SAFETY: nobody else has it, and nothing is left in it (invariant 17).
-                    unsafe { self.block.free() };
-                } else {
-                    // SAFETY: whoever called the component that is lent has the other half; all else
-                    // was dropped (invariant 17).
-                    unsafe { self.block.leave() };
-                }
-            }
-        }
-        let Some(block) = self.block else { return };
-        let lent = self.lent();
-        Rest::<C> { block, lent, walk: Walk::of(self), _tables: PhantomData }.run();
     }
 }
 

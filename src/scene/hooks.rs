@@ -25,10 +25,15 @@ const ALL: Begun = Begun { components: usize::MAX, systems: usize::MAX };
 
 impl<C: Core> Scene<C> {
     /// Does what hooks and ticks have asked for, one thing after the other, until nothing is left.
+    #[inline]
     pub(super) fn drain(&mut self) {
-        if self.queue.is_empty() {
-            return;
+        if !self.queue.is_empty() {
+            self.drain_slow();
         }
+    }
+
+    #[inline(never)]
+    fn drain_slow(&mut self) {
         // Held for all of it, so that what follows need not pin for itself.
         let store = self.registry.store.clone();
         let _pinned = store.pin();
@@ -36,7 +41,7 @@ impl<C: Core> Scene<C> {
             match work {
                 Work::Create { position, definition, configure } => {
                     let mut made = None;
-                    let registry = &self.registry;
+                    let registry = &mut self.registry;
                     self.panics.contain(|| {
                         // Dropped in here: that is the user's code as well.
                         let definition = definition;
@@ -127,25 +132,22 @@ impl<C: Core> Scene<C> {
         let Some(actor) = (unsafe { cell.get_mut() }) else { return Ok(()) };
         let mut cx = Commands { registry, services, time, owner: cell, dice, queue };
         let mut begun = Begun { components: 0, systems: 0 };
-        if !panics.contain(|| C::on_created(actor, &mut cx)) {
-            return Err(begun);
-        }
-        let mut walk = Walk::to_call(&actor.components);
-        // SAFETY: a hook that exchanges the actor ends the walk (invariant 17).
-        while let Some(kind) = unsafe { walk.kind::<C>() } {
-            begun.components += 1;
-            // SAFETY: the walk is over the actor's components, and nothing is lent (invariant 17).
-            if !panics.contain(|| unsafe { (kind.created)(actor, &mut walk.at, &mut cx) }) {
-                return Err(begun);
+        let told = panics.contain(|| {
+            C::on_created(actor, &mut cx);
+            let mut walk = Walk::to_call(&actor.components);
+            // SAFETY: a hook that exchanges the actor ends the walk (invariant 17).
+            while let Some(kind) = unsafe { walk.kind::<C>() } {
+                begun.components += 1;
+                // SAFETY: the walk is over the actor's components, and nothing is lent
+                // (invariant 17).
+                unsafe { (kind.created)(actor, &mut walk.at, &mut cx) };
             }
-        }
-        while let Some(system) = hub.get(begun.systems) {
-            begun.systems += 1;
-            if !panics.contain(|| system.created(actor, &mut cx)) {
-                return Err(begun);
+            while let Some(system) = hub.get(begun.systems) {
+                begun.systems += 1;
+                system.created(actor, &mut cx);
             }
-        }
-        Ok(())
+        });
+        if told { Ok(()) } else { Err(begun) }
     }
 
     /// The pending-destroy hooks of an actor that was killed. Each is called, whatever the others do.
@@ -159,29 +161,47 @@ impl<C: Core> Scene<C> {
         // (invariant 16).
         let Some(actor) = (unsafe { cell.get_mut() }) else { return };
         let mut cx = Commands { registry, services, time, owner: cell, dice, queue };
-        panics.contain(|| C::on_pending_destroy(actor, &mut cx));
-        let mut walk = Walk::to_call(&actor.components);
-        // SAFETY: a hook that exchanges the actor ends the walk (invariant 17).
-        while let Some(kind) = unsafe { walk.kind::<C>() } {
-            // SAFETY: the walk is over the actor's components, and nothing is lent (invariant 17).
-            panics.contain(|| unsafe { (kind.pending_destroy)(actor, &mut walk.at, &mut cx) });
-        }
-        let mut number = 0;
-        while let Some(system) = hub.get(number) {
-            number += 1;
-            panics.contain(|| system.pending_destroy(actor, &mut cx));
-        }
+        let (mut core_is_told, mut walk, mut number) = (false, None, 0);
+        panics.contain_each(|| {
+            let (actor, cx) = (&mut *actor, &mut cx);
+            if !core_is_told {
+                core_is_told = true;
+                C::on_pending_destroy(actor, cx);
+            }
+            let walk = walk.get_or_insert_with(|| Walk::to_call(&actor.components));
+            // SAFETY: a hook that exchanges the actor ends the walk (invariant 17).
+            while let Some(kind) = unsafe { walk.kind::<C>() } {
+                // SAFETY: the walk is over the actor's components, and nothing is lent
+                // (invariant 17). It goes on before a panic does.
+                unsafe { (kind.pending_destroy)(actor, &mut walk.at, cx) };
+            }
+            while let Some(system) = hub.get(number) {
+                number += 1;
+                system.pending_destroy(actor, cx);
+            }
+        });
     }
 
     /// The destroyed hooks of an actor, and its drop.
     pub(super) fn destroy(&mut self, doomed: &Doomed<C>, reason: EndReason) {
         self.tell_destroyed(doomed.cell, ALL, reason);
-        let actor = self.registry.take(doomed);
-        self.panics.contain(|| drop(actor));
-        let published = &mut self.published;
-        self.panics.contain(|| published.forget(doomed.handle));
+        self.let_go(doomed);
         self.report.destroyed += 1;
         trace::destroyed(doomed.handle, reason);
+    }
+
+    /// Drops an actor, but for the block of its components, and what it has published.
+    fn let_go(&mut self, doomed: &Doomed<C>) {
+        let Scene { registry, published, panics, .. } = self;
+        let mut actor = registry.take(doomed);
+        let components = actor.as_mut().map(|actor| std::mem::take(&mut actor.components));
+        let mut components = components.unwrap_or_default();
+        panics.contain_each(|| {
+            drop(actor.take());
+            components.clear();
+            published.forget(doomed.handle);
+        });
+        registry.spares.keep(components);
     }
 
     fn tell_destroyed(&mut self, cell: CellRef<C>, begun: Begun, reason: EndReason) {
@@ -191,20 +211,26 @@ impl<C: Core> Scene<C> {
         let Some(actor) = (unsafe { cell.get_mut() }) else { return };
         let end = Teardown { reason, services, time };
         let mut walk = Walk::to_call(&actor.components);
-        let mut told = 0;
-        while told < begun.components {
-            // SAFETY: a hook that exchanges the actor ends the walk (invariant 17).
-            let Some(kind) = (unsafe { walk.kind::<C>() }) else { break };
-            told += 1;
-            // SAFETY: the walk is over the actor's components, and nothing is lent (invariant 17).
-            panics.contain(|| unsafe { (kind.destroyed)(actor, &mut walk.at, &end) });
-        }
-        let mut number = 0;
-        while number < begun.systems {
-            let Some(system) = hub.get(number) else { break };
-            number += 1;
-            panics.contain(|| system.destroyed(actor, &end));
-        }
-        panics.contain(|| C::cleanup(actor, &end));
+        let (mut told, mut number, mut is_clean) = (0, 0, false);
+        panics.contain_each(|| {
+            let actor = &mut *actor;
+            while told < begun.components {
+                // SAFETY: a hook that exchanges the actor ends the walk (invariant 17).
+                let Some(kind) = (unsafe { walk.kind::<C>() }) else { break };
+                told += 1;
+                // SAFETY: the walk is over the actor's components, and nothing is lent
+                // (invariant 17). It goes on before a panic does.
+                unsafe { (kind.destroyed)(actor, &mut walk.at, &end) };
+            }
+            while number < begun.systems {
+                let Some(system) = hub.get(number) else { break };
+                number += 1;
+                system.destroyed(actor, &end);
+            }
+            if !is_clean {
+                is_clean = true;
+                C::cleanup(actor, &end);
+            }
+        });
     }
 }

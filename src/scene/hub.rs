@@ -9,7 +9,7 @@ use super::system::{System, TickSystem};
 use super::teardown::Teardown;
 
 /// A system, as it was registered.
-enum Registered<C: Core> {
+pub(super) enum Registered<C: Core> {
     Hearing(Box<dyn System<C>>),
     Ticking(Box<dyn TickSystem<C>>),
 }
@@ -66,36 +66,27 @@ impl<C: Core> Hub<C> {
     }
 
     /// A system, by its place in the order of registration.
-    pub(super) fn get(&mut self, place: usize) -> Option<&mut dyn Hearing<C>> {
-        match self.systems.get_mut(place) {
-            Some(registered) => Some(registered),
-            None => None,
-        }
+    #[inline]
+    pub(super) fn get(&mut self, place: usize) -> Option<&mut Registered<C>> {
+        self.systems.get_mut(place)
     }
 }
 
 /// The hooks of a system, whichever kind it is of.
-pub(super) trait Hearing<C: Core> {
-    fn created(&mut self, actor: &mut Actor<C>, cx: &mut Commands<'_, C>);
-    fn pending_destroy(&mut self, actor: &Actor<C>, cx: &mut Commands<'_, C>);
-    fn destroyed(&mut self, actor: &mut Actor<C>, end: &Teardown<'_>);
-    fn scene_shutdown(&mut self, end: &Teardown<'_>);
-}
-
-impl<C: Core> Hearing<C> for Registered<C> {
-    fn created(&mut self, actor: &mut Actor<C>, cx: &mut Commands<'_, C>) {
+impl<C: Core> Registered<C> {
+    pub(super) fn created(&mut self, actor: &mut Actor<C>, cx: &mut Commands<'_, C>) {
         of_system!(self, system => system.on_actor_created(actor, cx));
     }
 
-    fn pending_destroy(&mut self, actor: &Actor<C>, cx: &mut Commands<'_, C>) {
+    pub(super) fn pending_destroy(&mut self, actor: &Actor<C>, cx: &mut Commands<'_, C>) {
         of_system!(self, system => system.on_actor_pending_destroy(actor, cx));
     }
 
-    fn destroyed(&mut self, actor: &mut Actor<C>, end: &Teardown<'_>) {
+    pub(super) fn destroyed(&mut self, actor: &mut Actor<C>, end: &Teardown<'_>) {
         of_system!(self, system => system.on_actor_destroyed(actor, end));
     }
 
-    fn scene_shutdown(&mut self, end: &Teardown<'_>) {
+    pub(super) fn scene_shutdown(&mut self, end: &Teardown<'_>) {
         of_system!(self, system => system.on_scene_shutdown(end));
     }
 }

@@ -123,6 +123,7 @@ mod remote;
 mod services;
 mod settlement;
 mod shutdown;
+mod spares;
 mod system;
 mod tags;
 mod teardown;
@@ -254,6 +255,7 @@ impl<C: Core> Scene<C> {
     }
 
     /// Does what the hooks of an outer call have asked for, the shutdown last; then a panic may go on.
+    #[inline]
     fn come_to_rest(&mut self) {
         self.drain();
         // What a remote asks for waits for the next frame.
@@ -378,6 +380,7 @@ impl<C: Core> Scene<C> {
     /// The statistics of the store that the actors live in.
     #[must_use]
     pub fn store_stats(&self) -> Stats {
+        self.registry.count();
         self.registry.store.stats()
     }
 }

@@ -13,15 +13,29 @@ pub(super) struct Panics(Option<Box<dyn Any + Send>>);
 impl Panics {
     /// Runs user code; whether it returned. Nothing of the scene is borrowed by it that would be
     /// left half changed: what it does to an actor is the user's to answer for.
+    #[inline]
     pub(super) fn contain(&mut self, code: impl FnOnce()) -> bool {
         match catch_unwind(AssertUnwindSafe(code)) {
             Ok(()) => true,
             Err(panic) => {
-                trace::panicked(&*panic);
-                self.keep(panic);
+                self.take_note(panic);
                 false
             }
         }
+    }
+
+    #[cold]
+    fn take_note(&mut self, panic: Box<dyn Any + Send>) {
+        trace::panicked(&*panic);
+        self.keep(panic);
+    }
+
+    /// Runs user code one piece after the other, and goes on behind the one that panics: `code` takes
+    /// note of each piece before it begins, and is called again until it returns.
+    #[inline]
+    #[expect(clippy::redundant_closure, reason = "`&mut code` is called out of line")]
+    pub(super) fn contain_each(&mut self, mut code: impl FnMut()) {
+        while !self.contain(|| code()) {}
     }
 
     /// Keeps a panic, unless there is an earlier one.
@@ -47,6 +61,7 @@ impl Panics {
     }
 
     /// Lets the panic go on to the caller, if there was one.
+    #[inline]
     pub(super) fn go_on(&mut self) {
         if let Some(panic) = self.0.take() {
             resume_unwind(panic);

@@ -1,10 +1,12 @@
 //! Who exists: the store of a scene's actors, and those that are alive in order of creation.
 
+use std::cell::Cell;
 use std::fmt;
 use std::num::NonZeroU32;
 
 use super::actor::{Actor, Core};
 use super::cell::{ActorCell, CellRef, Newborn};
+use super::spares::Spares;
 use super::trace;
 use crate::error::{LookupError, SpawnFailure, TransitionError};
 use crate::handle::Handle;
@@ -27,6 +29,13 @@ pub(super) struct Doomed<C: Core> {
     pub(super) cell: CellRef<C>,
 }
 
+/// What the store has still to count.
+#[derive(Clone, Copy, Default)]
+struct Uncounted {
+    activated: u64,
+    killed: u64,
+}
+
 /// Identity, look-up and sweep.
 pub(super) struct Registry<C: Core> {
     pub(super) store: Store<ActorCell<C>>,
@@ -37,11 +46,23 @@ pub(super) struct Registry<C: Core> {
     gone: Vec<u64>,
     /// Creation numbers given out.
     births: u64,
+    /// Who was shown and killed, and not counted by the store yet.
+    uncounted: Cell<Uncounted>,
+    /// What the dead have left.
+    pub(super) spares: Spares<C>,
 }
 
 impl<C: Core> Registry<C> {
     pub(super) fn new(store: Store<ActorCell<C>>) -> Registry<C> {
-        Registry { store, alive: Vec::new(), doomed: Vec::new(), gone: Vec::new(), births: 0 }
+        Registry {
+            store,
+            alive: Vec::new(),
+            doomed: Vec::new(),
+            gone: Vec::new(),
+            births: 0,
+            uncounted: Cell::default(),
+            spares: Spares::new(),
+        }
     }
 
     /// The cell of an actor that is Active or Dying and not on its way out.
@@ -86,12 +107,21 @@ impl<C: Core> Registry<C> {
 
     /// Makes an actor, which stays Pending until it is [activated](Registry::activate).
     pub(super) fn make(
-        &self,
+        &mut self,
         position: C::Position,
         definition: &C::Definition,
         configure: impl FnOnce(&mut Actor<C>),
     ) -> Result<Newborn<C>, SpawnFailure> {
-        Newborn::make(&self.store, position, definition, configure)
+        let Registry { store, spares, .. } = self;
+        let newborn = Newborn::make(store, || spares.take(), position, definition, configure)?;
+        // SAFETY: the actor is Pending, and this thread has made it (invariant 16).
+        if let Some(actor) = unsafe { newborn.cell.get_mut() } {
+            if actor.components.is_spare() {
+                // It has no components.
+                spares.keep(std::mem::take(&mut actor.components));
+            }
+        }
+        Ok(newborn)
     }
 
     /// Gives an actor that is Pending its creation number.
@@ -109,7 +139,9 @@ impl<C: Core> Registry<C> {
         newborn: &Newborn<C>,
         birth: u64,
     ) -> Result<(), TransitionError> {
-        self.store.activate(newborn.handle)?;
+        // SAFETY: nobody shrinks the store of a scene (invariant 16).
+        unsafe { self.store.activate_unpinned(newborn.handle) }?;
+        self.uncounted.get_mut().activated += 1;
         let generation = newborn.handle.generation();
         let index = newborn.handle.seq() as u32;
         let cell = newborn.cell;
@@ -120,13 +152,22 @@ impl<C: Core> Registry<C> {
     /// Active → Dying: it does not tick any more, and waits for the sweep. The caller owes it its
     /// pending-destroy hooks.
     pub(super) fn kill(&mut self, h: Handle) -> Result<CellRef<C>, TransitionError> {
-        self.store.kill(h)?;
+        // SAFETY: as in `cell_with_state` (invariant 16).
+        let cell = CellRef::of(unsafe { self.store.kill_unpinned(h) }?);
+        self.uncounted.get_mut().killed += 1;
         trace::killed(h);
-        let cell = self.cell(h)?;
         // SAFETY: this thread has the scene, and the registry to itself (invariant 16).
         unsafe { cell.set_dying() };
         self.doomed.push(Doomed { handle: h, cell });
         Ok(cell)
+    }
+
+    /// Lets the store count what it has not counted yet.
+    pub(super) fn count(&self) {
+        let Uncounted { activated, killed } = self.uncounted.take();
+        if activated > 0 || killed > 0 {
+            self.store.count(activated, killed);
+        }
     }
 
     /// Takes out every actor that was killed and that nobody holds a ticket for, in order of killing.

@@ -5,6 +5,7 @@ use std::sync::Arc as StdArc;
 
 use super::actor::{Actor, Core};
 use super::cell::{ActorCell, Newborn};
+use super::components::Components;
 use super::error::CreateError;
 use super::inbox::{Inbox, Taken};
 use super::settlement::Settlement;
@@ -120,7 +121,7 @@ impl<C: Core> SceneRemote<C> {
     ) -> Result<Handle, CreateError> {
         let shutdown = CreateError::Shutdown { scene: self.scene };
         let store = self.open_store().ok_or(shutdown)?;
-        let newborn = Newborn::make(&store, position, &definition, configure)?;
+        let newborn = Newborn::make(&store, Components::new, position, &definition, configure)?;
         let (handle, cell) = (newborn.handle, newborn.cell);
         match self.link.inbox.push(Request::Admit(newborn)) {
             Ok(()) => Ok(handle),

@@ -59,6 +59,7 @@ impl<C: Core> Scene<C> {
         }
         drop(pinned);
         self.published.clear();
+        self.registry.spares.clear();
         store.reclaim_at_once();
     }
 }

@@ -85,15 +85,18 @@ impl<C: Core> Scene<C> {
     /// Ends those that were killed before this frame and that no ticket keeps.
     fn sweep(&mut self) {
         let store = self.registry.store.clone();
+        self.registry.spares.trim();
         let mut swept = std::mem::take(&mut self.swept);
         self.registry.take_doomed(&mut swept);
         if !swept.is_empty() {
-            // Held for all of them, so that none pins for itself.
-            let _pinned = store.pin();
+            // One pin for all of them.
+            let ending = store.ending();
             for (doomed, sealed) in swept.drain(..) {
                 self.destroy(&doomed, EndReason::Killed);
-                store.finish(sealed);
+                ending.finish(sealed);
             }
+            self.registry.count();
+            drop(ending);
             self.registry.close_gaps();
         }
         self.swept = swept;

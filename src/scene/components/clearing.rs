@@ -1,0 +1,98 @@
+//! The end of the components of an actor, and what is left of them for another: an empty block.
+
+use std::marker::PhantomData;
+use std::mem::forget;
+
+use super::super::actor::Core;
+use super::super::block::{At, Block, FIRST, Header};
+use super::{Components, SMALLEST, Walk};
+
+/// The largest block that is worth keeping for another actor.
+const LARGEST_KEPT: u32 = 1024;
+
+impl<C: Core> Components<C> {
+    /// Drops every component. The block stays, if another actor may have a use for it: one that was too
+    /// large for this actor would hold more of the next as well.
+    ///
+    /// A component that panics keeps the others from nothing, and the block is freed.
+    #[inline]
+    pub(in crate::scene) fn clear(&mut self) {
+        let Some(&Header { used, capacity, .. }) = self.header() else { return };
+        let suits = capacity <= SMALLEST || used > capacity / 2;
+        if !suits || capacity > LARGEST_KEPT || self.is_lent() {
+            return drop(std::mem::take(self));
+        }
+        if let Some(mut rest) = Rest::of(self) {
+            rest.run();
+            let block = rest.block;
+            forget(rest);
+            // SAFETY: the block is this value's own, and nothing is left in it (invariant 17).
+            unsafe { block.set_used(FIRST) };
+            self.block = Some(block);
+        }
+    }
+
+    /// Whether there is a block, and nothing in it.
+    #[inline]
+    pub(in crate::scene) fn is_spare(&self) -> bool {
+        self.header().is_some_and(|header| header.used == FIRST)
+    }
+}
+
+impl<C: Core> Default for Components<C> {
+    fn default() -> Components<C> {
+        Components::new()
+    }
+}
+
+/// The components that are not dropped yet, and the block.
+struct Rest<C: Core> {
+    block: Block,
+    lent: Option<At>,
+    walk: Walk,
+    _tables: PhantomData<fn(C)>,
+}
+
+impl<C: Core> Rest<C> {
+    /// Takes all that there is.
+    fn of(components: &mut Components<C>) -> Option<Rest<C>> {
+        let (lent, walk) = (components.lent(), Walk::of(components));
+        let block = components.block.take()?;
+        Some(Rest { block, lent, walk, _tables: PhantomData })
+    }
+
+    fn run(&mut self) {
+        // SAFETY: nobody else has them (invariant 17).
+        while let Some((kind, at, component)) = unsafe { self.walk.step::<C>() } {
+            if self.lent == Some(at) {
+                continue;
+            }
+            // SAFETY: it has a component of that type, which is dropped once, since the walk goes on
+            // behind it (invariant 17).
+            unsafe { (kind.drop)(component) };
+        }
+    }
+}
+
+impl<C: Core> Drop for Rest<C> {
+    fn drop(&mut self) {
+        self.run();
+        if self.lent.is_none() {
+            // SAFETY: nobody else has it, and nothing is left in it (invariant 17).
+            unsafe { self.block.free() };
+        } else {
+            // SAFETY: whoever called the component that is lent has the other half; all else was
+            // dropped (invariant 17).
+            unsafe { self.block.leave() };
+        }
+    }
+}
+
+impl<C: Core> Drop for Components<C> {
+    /// One that panics does not keep the others, nor the memory.
+    fn drop(&mut self) {
+        if let Some(mut rest) = Rest::of(self) {
+            rest.run();
+        }
+    }
+}
