@@ -5,9 +5,9 @@ use std::ptr::NonNull;
 
 use super::actor::{Actor, Core};
 use super::components::Components;
-use super::prefetch::prefetch;
 use crate::error::SpawnFailure;
 use crate::handle::Handle;
+use crate::memory::prefetch;
 use crate::store::Store;
 use crate::sync::UnsafeCell;
 

@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 use super::actor::Core;
 use super::block::{At, Block, ENTRY_ALIGN, FIRST, Header};
 use super::component::{Component, Kind, TickComponent};
-use super::prefetch::prefetch;
+use crate::memory::prefetch;
 
 /// The smallest block.
 const SMALLEST: u32 = 128;

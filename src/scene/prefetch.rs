@@ -31,18 +31,3 @@ pub(super) unsafe fn ask_for<C: Core>(coming: &[Entry<C>]) {
         actor.components.prefetch_rest();
     }
 }
-
-/// Asks for the line of an address: a hint, whatever is there.
-#[inline]
-pub(super) fn prefetch<V>(address: *const V) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: every processor of this kind has the instruction, which reads nothing and does not
-        // fault; so any address will do (invariant 16, 17).
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
-    }
-    // Elsewhere there is no stable way to ask.
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = address;
-}
