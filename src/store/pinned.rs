@@ -44,7 +44,7 @@ pub struct Pinned<'s, T> {
 }
 
 impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
-    #[inline(always)]
+    #[inline]
     pub(super) fn new(store: &'s Store<T>) -> Pinned<'s, T> {
         let core = store.core();
         let mut session = Session::lending(&core.domain);
