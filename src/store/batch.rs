@@ -71,7 +71,9 @@ impl<T> Core<T> {
     pub(super) fn despawn_batch(&self, session: &Session, handles: &[Handle]) -> usize {
         let mut ended = 0;
         for chunk in handles.chunks(REPIN_EVERY) {
-            ended += if self.on_dying.is_some() {
+            // With a capacity each unit goes back at once: as long as a call has it, others are
+            // refused for nobody's sake.
+            ended += if self.on_dying.is_some() || self.permits.is_some() {
                 chunk.iter().filter(|&&handle| self.despawn_other(session, handle)).count()
             } else {
                 chunk.chunks(AHEAD).map(|few| self.despawn_few(session, few)).sum()
@@ -81,7 +83,7 @@ impl<T> Core<T> {
         ended
     }
 
-    /// Despawns a few, in a store that tells nobody: looks at all of them first, so that their lines
+    /// Despawns a few, in a store that tells nobody and has no capacity: looks at all of them first, so that their lines
     /// come one beside the other and not one after the other, ends them, and buries them together. How
     /// many it ended.
     fn despawn_few(&self, session: &Session, handles: &[Handle]) -> usize {

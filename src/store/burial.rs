@@ -56,8 +56,9 @@ impl<T> Core<T> {
         }
     }
 
-    /// [`bury`](Self::bury) for many slots.
+    /// [`bury`](Self::bury) for many slots, in a store without a capacity.
     pub(super) fn bury_many(&self, session: &Session, mut indices: &[Index], event: Event) {
+        debug_assert!(self.permits.is_none(), "nobody waits for what is given back late");
         if indices.is_empty() {
             return;
         }
@@ -67,9 +68,6 @@ impl<T> Core<T> {
         };
         magazine.tally.of(event).add_owned(indices.len() as u64);
         magazine.peak.fall_by(indices.len() as u64);
-        if let Some(permits) = &self.permits {
-            permits.give_many(session.home(), indices.len() as u32);
-        }
         while let Some(&first) = indices.first() {
             if planted("destructor before the grace period") {
                 let _ = self.renew(session, self.table.known(first));

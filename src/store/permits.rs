@@ -191,15 +191,9 @@ impl Permits {
     /// Gives a permit back, after its entity is Dead.
     #[inline]
     pub(crate) fn give(&self, home: usize) {
-        self.give_many(home, 1);
-    }
-
-    /// Gives permits back, after their entities are Dead: one return, whatever their number.
-    #[inline]
-    pub(crate) fn give_many(&self, home: usize, n: u32) {
-        let more = (1 << VERSION_SHIFT) + u64::from(n);
-        // Release C1: the entities have ended; pairs with the Acquire C1 in `take_from`.
-        self.words[home & (self.words.len() - 1)].fetch_add(more, ord!(Release: C1));
+        const ONE_MORE: u64 = (1 << VERSION_SHIFT) + 1;
+        // Release C1: the entity has ended; pairs with the Acquire C1 in `take_from`.
+        self.words[home & (self.words.len() - 1)].fetch_add(ONE_MORE, ord!(Release: C1));
     }
 }
 
