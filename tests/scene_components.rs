@@ -11,22 +11,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use hatchery::scene::{Actor, Component, Phase, TickComponent, TickContext};
 use world::*;
 
-/// Counts how many there are.
-struct Counted(Arc<AtomicUsize>);
-
-impl Counted {
-    fn new(count: &Arc<AtomicUsize>) -> Counted {
-        count.fetch_add(1, Ordering::Relaxed);
-        Counted(Arc::clone(count))
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 /// Types of all sizes and alignments, and one of no size.
 #[expect(dead_code, reason = "it counts")]
 struct Small(u8, Counted);

@@ -16,22 +16,6 @@ use hatchery::Handle;
 use hatchery::scene::{Actor, Component, Scene, TickComponent, TickContext};
 use world::*;
 
-/// Counts how many there are.
-struct Counted(Arc<AtomicUsize>);
-
-impl Counted {
-    fn new(count: &Arc<AtomicUsize>) -> Counted {
-        count.fetch_add(1, Ordering::Relaxed);
-        Counted(Arc::clone(count))
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 /// A sibling, which counts its ticks.
 struct Sibling(u32, #[expect(dead_code, reason = "it counts")] Counted);
 

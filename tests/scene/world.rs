@@ -1,5 +1,6 @@
 //! A small game that writes down what is called, for the tests of the scene.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use hatchery::scene::{
@@ -150,6 +151,22 @@ impl Drop for Unit {
         if !self.name.is_empty() {
             self.log.note(format!("drop {}", self.name));
         }
+    }
+}
+
+/// Counts how many there are.
+pub struct Counted(pub Arc<AtomicUsize>);
+
+impl Counted {
+    pub fn new(count: &Arc<AtomicUsize>) -> Counted {
+        count.fetch_add(1, Ordering::Relaxed);
+        Counted(Arc::clone(count))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
