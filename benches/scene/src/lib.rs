@@ -2,8 +2,6 @@
 
 mod arguments;
 mod churn;
-mod document;
-mod machine;
 mod measure;
 mod part;
 mod report;
@@ -57,7 +55,7 @@ fn show(arguments: &Arguments) -> Result<(), String> {
     let page = Report::new(&plan, &cases).page();
     println!("{page}\nMeasured in {:.0} s.", begun.elapsed().as_secs_f64());
     if arguments.write {
-        document::write(&page)?;
+        hatchery_pages::rewrite(hatchery_pages::PERFORMANCE, "scene", &page)?;
         println!("Written: docs/performance.md.");
     }
     Ok(())

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::measure::{Case, Plan, median};
-use crate::{churn, machine, ticking};
+use crate::{churn, ticking};
 
 /// What was measured.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl<'m> Report<'m> {
         let head = format!(
             "{}\n\nNanoseconds an actor: medians of {} interleaved rounds, each of which is the median \
              of the frames of {} ms. In parentheses the lowest and the highest of the rounds.",
-            machine::describe(),
+            hatchery_pages::describe(),
             self.plan.rounds,
             self.plan.span.as_millis(),
         );

@@ -3,7 +3,6 @@
 pub mod allocator;
 pub mod baton;
 pub mod cores;
-pub mod document;
 pub mod drive;
 pub mod estimate;
 pub mod lines;

@@ -6,11 +6,12 @@ use std::time::Instant;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Parser, Subcommand};
+use hatchery_pages::{PERFORMANCE, rewrite};
 use hatchery_traffic::allocator::Telling;
 use hatchery_traffic::drive::{Drive, Work};
 use hatchery_traffic::mesi::CORES;
 use hatchery_traffic::plan::Plan;
-use hatchery_traffic::{document, lines, run, tables};
+use hatchery_traffic::{lines, run, tables};
 
 #[global_allocator]
 static ALLOCATOR: Telling = Telling;
@@ -91,7 +92,7 @@ fn show_tables(arguments: &Arguments) -> Result<(), String> {
     let tables = tables::all(&plan, &outcomes);
     println!("{tables}\nSimulated in {:.0} s.", begun.elapsed().as_secs_f64());
     if arguments.write {
-        document::write(&tables)?;
+        rewrite(PERFORMANCE, "traffic", &tables)?;
         println!("Written: docs/performance.md.");
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! The few figures and charts for the README, of the same cases as the page.
 
-use super::{Case, DISTURBED, Report, digits, disturbed, machine};
+use super::{Case, DISTURBED, Report, digits, disturbed};
 use crate::candidates::{DASH, FOUR, IDR, MAP, OURS, PARKING_LOT, SLAB};
 
 /// What stands in a row: work and setting, and in which of its ways hatchery does it.
@@ -42,7 +42,7 @@ impl Report {
             "`cargo bench -p hatchery-peers{quick}` on {} Nanoseconds of core time for hatchery, \
              and how many times that the others take; medians of {} interleaved rounds.\n\n\
              | 64-byte payloads | threads | hatchery |{}\n| --- |{}\n",
-            machine::describe().trim_end(),
+            hatchery_pages::describe(),
             self.plan.rounds,
             head.concat(),
             " --- |".repeat(2 + PEERS.len()),

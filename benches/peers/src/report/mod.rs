@@ -3,7 +3,6 @@
 mod charts;
 mod document;
 mod figures;
-mod machine;
 mod repeats;
 pub mod targets;
 
@@ -91,7 +90,7 @@ pub struct Report {
 impl Report {
     pub fn new(plan: Plan) -> Report {
         let mut report = Report::empty(plan, false);
-        report.say(&machine::describe());
+        report.say(&format!("{}\n", hatchery_pages::describe()));
         let Plan { quick, rounds, span } = plan;
         report.say(&format!(
             "Nanoseconds of core time an operation: wall time × the cores that the threads could \

@@ -10,14 +10,10 @@ pub fn describe() -> String {
     format!(
         "{}, {} cores; {year}-{month:02}-{day:02}; {}; commit {}.",
         processor(),
-        cores(),
+        std::thread::available_parallelism().map_or(1, usize::from),
         said_by("rustc", &["--version"]),
         said_by("git", &["describe", "--always", "--dirty", "--exclude=*"]),
     )
-}
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn processor() -> String {
@@ -31,7 +27,7 @@ fn processor() -> String {
 fn said_by(command: &str, arguments: &[&str]) -> String {
     let output = Command::new(command)
         .args(arguments)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .current_dir(super::root())
         .output()
         .ok()
         .filter(|output| output.status.success());
@@ -42,9 +38,7 @@ fn said_by(command: &str, arguments: &[&str]) -> String {
 
 /// Year, month and day of a day since 1970-01-01, in the Gregorian calendar.
 fn civil(mut day: u64) -> (u64, u64, u64) {
-    let leap = |year: u64| {
-        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-    };
+    let leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let mut year = 1970;
     while day >= 365 + u64::from(leap(year)) {
         day -= 365 + u64::from(leap(year));
