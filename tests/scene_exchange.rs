@@ -117,6 +117,38 @@ fn component_goes_before_the_actor_that_it_was_taken_from() {
     assert_eq!(count.load(Ordering::Relaxed), 0);
 }
 
+/// The thief by its type.
+type Named = Thief<fn(&mut Actor<Unit>), 4>;
+
+#[test]
+fn component_is_not_found_where_its_owner_ticks_again() {
+    fn deed(owner: &mut Actor<Unit>) {
+        let (mut other, orc) = stolen_into(owner);
+        for _ in 0..3 {
+            other.tick(0.1);
+            let orc = other.actor(orc).unwrap();
+            assert!(orc.component::<Named>().is_none(), "it is being called");
+            assert!(orc.component::<Sibling>().is_some());
+        }
+    }
+    let count = Arc::new(AtomicUsize::new(0));
+    let (mut scene, _) = with_thief::<4>(&count, deed as fn(&mut Actor<Unit>));
+    scene.tick(0.1);
+    assert_eq!(count.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn components_that_were_called_are_found_from_outside() {
+    let count = Arc::new(AtomicUsize::new(0));
+    let (mut scene, orc) = with_thief::<4>(&count, (|_| ()) as fn(&mut Actor<Unit>));
+    for _ in 0..3 {
+        scene.tick(0.1);
+        let orc = scene.actor(orc).unwrap();
+        assert!(orc.component::<Named>().is_some());
+        assert!(orc.component::<Sibling>().is_some());
+    }
+}
+
 #[test]
 fn owner_that_comes_back_finds_its_component() {
     let count = Arc::new(AtomicUsize::new(0));

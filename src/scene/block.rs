@@ -27,7 +27,7 @@ use crate::memory::allocate;
 /// What a block begins with.
 #[repr(C)]
 pub(super) struct Header {
-    /// The entry of the component that is lent.
+    /// The entry of the component that is lent; of the last that was, as long as a tick walks on.
     pub(super) lent: Option<At>,
     /// How far the entries reach.
     pub(super) used: u32,

@@ -2,6 +2,7 @@
 
 use std::any::{Any, TypeId, type_name};
 use std::marker::PhantomData;
+use std::mem::forget;
 use std::ptr::NonNull;
 
 use super::actor::{Actor, Core};
@@ -190,6 +191,16 @@ impl<'a, C: Core, T> Lent<'a, C, T> {
         (unsafe { self.component.as_mut() }, self.owner)
     }
 
+    /// Goes on to the component behind, which is marked in its stead: until then the mark is left.
+    #[inline]
+    fn go_on(self) {
+        if self.owner.components.block() == Some(self.block) {
+            // SAFETY: the entry of such a component is there (invariant 17).
+            *self.at = unsafe { self.at.next(Fit::of::<T>()) };
+            forget(self);
+        }
+    }
+
     /// The owner was exchanged for another actor: the component has no place any more, and goes. The
     /// walk is over.
     #[cold]
@@ -283,7 +294,7 @@ unsafe fn tick<C: Core, T: TickComponent<C>>(
     let mut lent = unsafe { Lent::<C, T>::new(actor, &mut at) };
     let (component, owner) = lent.parts();
     component.tick(owner, cx, cx.dt);
-    drop(lent);
+    lent.go_on();
     at
 }
 
@@ -300,11 +311,17 @@ unsafe fn pass<C: Core, T>(_: &mut Actor<C>, at: At, _: &TickContext<'_, C>) -> 
 #[inline]
 pub(super) fn tick_all<C: Core>(actor: &mut Actor<C>, cx: &TickContext<'_, C>) {
     let Walk { mut at, end } = Walk::to_call(&actor.components);
+    let Some(block) = actor.components.block().filter(|_| at != end) else { return };
     while at != end {
         // SAFETY: an entry of this actor's begins here: one that loses its components while one of
         // them is called has come to the end of the walk (invariant 17).
         let kind = unsafe { at.kind::<C>() };
-        // SAFETY: as above, and nothing is lent (invariant 17).
+        // SAFETY: as above, and nothing is lent, whatever is marked (invariant 17).
         at = unsafe { (kind.tick)(actor, at, cx) };
+    }
+    if actor.components.block() == Some(block) {
+        // SAFETY: the block is the actor's, and no call of its components is under way
+        // (invariant 17).
+        unsafe { block.set_lent(None) };
     }
 }

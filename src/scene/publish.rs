@@ -50,6 +50,9 @@ impl<C: Core> Published<C> {
         // SAFETY: the caller was dealt the entry, and nobody writes the actor (invariant 16).
         let Some(actor) = (unsafe { entry.cell.active() }) else { return };
         let public = C::publish(actor);
+        if !Self::is_kept() {
+            return;
+        }
         let Some(slot) = self.slots.get(entry.index as usize) else { return };
         // SAFETY: an actor has one entry, whose worker alone writes what is published of it
         // (invariant 16). What was there is dropped last.
