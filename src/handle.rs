@@ -6,11 +6,12 @@
 //! an old handle gets an error.
 
 use std::fmt;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::str::FromStr;
 
 use crate::error::{ParseHandleError, Part};
 use crate::id::{EntityId, SceneId, parse_number};
+use crate::word::{GENERATION_SHIFT, READABLE};
 
 /// Refers to one entity, for ever: an [`EntityId`] and the generation of its slot.
 ///
@@ -43,7 +44,9 @@ use crate::id::{EntityId, SceneId, parse_number};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle {
     id: EntityId,
-    generation: NonZeroU32,
+    /// The generation as it is in the word of a slot, with [`READABLE`] below it: what a look-up
+    /// compares a word with.
+    readable: NonZeroU64,
 }
 
 // Users keep handles by the million, in fields that are often empty.
@@ -55,7 +58,11 @@ impl Handle {
     #[inline]
     #[must_use]
     pub const fn new(id: EntityId, generation: NonZeroU32) -> Handle {
-        Handle { id, generation }
+        let bits = (generation.get() as u64) << GENERATION_SHIFT | READABLE;
+        match NonZeroU64::new(bits) {
+            Some(readable) => Handle { id, readable },
+            None => unreachable!(),
+        }
     }
 
     /// Returns the place without the generation; other entities have or will have the same.
@@ -83,7 +90,23 @@ impl Handle {
     #[inline]
     #[must_use]
     pub const fn generation(self) -> NonZeroU32 {
-        self.generation
+        match NonZeroU32::new(self.generation_bits()) {
+            Some(generation) => generation,
+            None => unreachable!(),
+        }
+    }
+
+    /// Returns the generation as a number, without asking whether it is 0.
+    #[inline]
+    pub(crate) const fn generation_bits(self) -> u32 {
+        (self.readable.get() >> GENERATION_SHIFT) as u32
+    }
+
+    /// Returns what the word of the entity's slot has in its generation and in the bits that tell
+    /// whether it may be read, if it may.
+    #[inline]
+    pub(crate) const fn readable_bits(self) -> u64 {
+        self.readable.get()
     }
 
     /// Returns the 12 bytes of the handle: the id, then the generation, both big-endian.
@@ -104,7 +127,7 @@ impl Handle {
     #[must_use]
     pub const fn to_bytes(self) -> [u8; 12] {
         let i = self.id.to_bits().to_be_bytes();
-        let g = self.generation.get().to_be_bytes();
+        let g = self.generation_bits().to_be_bytes();
         [i[0], i[1], i[2], i[3], i[4], i[5], i[6], i[7], g[0], g[1], g[2], g[3]]
     }
 
@@ -126,7 +149,7 @@ impl Handle {
         let [i0, i1, i2, i3, i4, i5, i6, i7, g0, g1, g2, g3] = bytes;
         let id = EntityId::from_bits(u64::from_be_bytes([i0, i1, i2, i3, i4, i5, i6, i7]));
         match NonZeroU32::new(u32::from_be_bytes([g0, g1, g2, g3])) {
-            Some(generation) => Some(Handle { id, generation }),
+            Some(generation) => Some(Handle::new(id, generation)),
             None => None,
         }
     }
@@ -134,7 +157,7 @@ impl Handle {
 
 impl fmt::Display for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/gen{}", self.id, self.generation)
+        write!(f, "{}/gen{}", self.id, self.generation_bits())
     }
 }
 
@@ -157,7 +180,7 @@ impl FromStr for Handle {
             .and_then(|number| u32::try_from(number).ok())
             .and_then(NonZeroU32::new)
             .ok_or_else(|| refuse(Part::Generation, last))?;
-        Ok(Handle { id, generation })
+        Ok(Handle::new(id, generation))
     }
 }
 

@@ -50,14 +50,14 @@ const _: () = assert!(MAX_SLOTS <= u32::MAX as u64);
 /// A small one's is the highest bit of its indices, so that nothing has to be subtracted: the first
 /// places, of bits that lie within the first segment, stay empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Segment(u32);
+pub(crate) struct Segment(usize);
 
 /// The place of the first segment.
-const FIRST: u32 = FIRST_BITS - 1;
+const FIRST: usize = FIRST_BITS as usize - 1;
 /// The place of the last small segment.
-const LAST_SMALL: u32 = FULL_BITS - 1;
+const LAST_SMALL: usize = FULL_BITS as usize - 1;
 /// The places of the segments that the table itself points to end here.
-const NEAR: usize = LAST_SMALL as usize + 1 + NEAR_FULL;
+const NEAR: usize = LAST_SMALL + 1 + NEAR_FULL;
 
 impl Segment {
     /// The segment of a slot.
@@ -71,24 +71,24 @@ impl Segment {
     /// so that indices 0 to 63 count as having their highest bit at 5.
     #[inline(always)]
     const fn small(index: Index) -> Segment {
-        const BELOW_FIRST: u32 = (1 << FIRST_BITS) - 1;
-        Segment((index.0 | BELOW_FIRST).ilog2())
+        const BELOW_FIRST: usize = (1 << FIRST_BITS) - 1;
+        Segment((index.0 as usize | BELOW_FIRST).ilog2() as usize)
     }
 
     /// The segment of a slot that lies in a full one.
     #[inline(always)]
     const fn full(index: Index) -> Segment {
-        Segment(LAST_SMALL + (index.0 >> FULL_BITS))
+        Segment(LAST_SMALL + (index.0 >> FULL_BITS) as usize)
     }
 
     #[inline(always)]
     const fn place(self) -> usize {
-        self.0 as usize
+        self.0
     }
 
     /// How many segments come before it.
     pub(crate) const fn ordinal(self) -> usize {
-        (self.0 - FIRST) as usize
+        self.0 - FIRST
     }
 
     /// The index of its first slot.
@@ -97,7 +97,7 @@ impl Segment {
             FIRST => 0,
             small if small <= LAST_SMALL => 1 << small,
             // The indices that a first full segment would have are the small ones'.
-            full => ((full - LAST_SMALL) as usize) << FULL_BITS,
+            full => (full - LAST_SMALL) << FULL_BITS,
         }
     }
 

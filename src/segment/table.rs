@@ -290,7 +290,7 @@ impl<T, H: Header> Drop for Table<T, H> {
     fn drop(&mut self) {
         for (place, origin) in self.near.iter().enumerate() {
             // SAFETY: the table goes (invariant 6).
-            unsafe { self.free(origin, Segment(place as u32)) };
+            unsafe { self.free(origin, Segment(place)) };
         }
         for (number, at) in self.directories.iter().enumerate() {
             // Relaxed: the drop has the table to itself, and comes after all that was made.
@@ -300,7 +300,7 @@ impl<T, H: Header> Drop for Table<T, H> {
             for (at, origin) in segments.0.iter().enumerate() {
                 let place = NEAR + (number << DIRECTORY_BITS) + at;
                 // SAFETY: the table goes (invariant 6).
-                unsafe { self.free(origin, Segment(place as u32)) };
+                unsafe { self.free(origin, Segment(place)) };
             }
             // SAFETY: it was allocated with this layout, in `ensure_directory`; model builds drop
             // the atomics that they constructed there (invariant 11).

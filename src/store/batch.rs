@@ -93,7 +93,7 @@ impl<T> Core<T> {
             *slot = self
                 .find(handle)
                 .ok()
-                .filter(|slot| slot.word.peek().plainly_active_as(handle.generation().get()));
+                .filter(|slot| slot.word.peek().plainly_active_as(handle.generation_bits()));
             if slot.is_none() {
                 // Here, while nothing is in hand: a Pending one is dropped, which is user code.
                 ended += usize::from(self.despawn_other(session, handle));
@@ -103,7 +103,7 @@ impl<T> Core<T> {
         let mut count = 0;
         for (slot, &handle) in slots.iter().zip(handles) {
             let &Some(slot) = slot else { continue };
-            if slot.word.end_plain(handle.generation().get()) {
+            if slot.word.end_plain(handle.generation_bits()) {
                 dead[count] = Self::index(handle);
                 count += 1;
                 continue;

@@ -107,11 +107,10 @@ impl<T> Core<T> {
     /// Why a handle does not resolve to the word that was found.
     #[cold]
     pub(super) fn missing(handle: Handle, word: SlotWord) -> LookupError {
+        let generation = handle.generation_bits();
         match NonZeroU32::new(word.generation()) {
-            Some(current) if current > handle.generation() => {
-                LookupError::Stale { handle, current }
-            }
-            Some(current) if current == handle.generation() && word.state() == State::Pending => {
+            Some(current) if current.get() > generation => LookupError::Stale { handle, current },
+            Some(current) if current.get() == generation && word.state() == State::Pending => {
                 LookupError::Pending { handle }
             }
             _ => LookupError::NotFound { handle },

@@ -124,7 +124,7 @@ impl<T> Clone for Hold<T> {
     /// # Panics
     /// At the limit of 2^24 - 1 holds of one entity.
     fn clone(&self) -> Hold<T> {
-        let generation = self.handle.generation().get();
+        let generation = self.handle.generation_bits();
         if let Err((word, _)) = self.slot().word.advance(generation, SlotWord::hold_again) {
             panic!("{} has {} holds, which is the limit", self.handle, word.holds());
         }

@@ -62,7 +62,7 @@ impl<T> Core<T> {
     /// The generation half of a handle.
     #[inline]
     fn generation(handle: Handle) -> u32 {
-        handle.generation().get()
+        handle.generation_bits()
     }
 
     pub(super) fn index(handle: Handle) -> Index {

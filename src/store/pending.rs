@@ -82,7 +82,7 @@ impl<'s, T> Pending<'s, T> {
         let this = ManuallyDrop::new(self);
         let core = this.store.core();
         core.stamp(Core::<T>::index(this.handle));
-        this.slot.word.publish(this.handle.generation().get());
+        this.slot.word.publish(this.handle.generation_bits());
         core.count_here(Event::Activated);
         this.handle
     }
@@ -97,7 +97,7 @@ impl<'s, T> Pending<'s, T> {
     /// by whatever thread.
     pub fn detach(self) -> Handle {
         let this = ManuallyDrop::new(self);
-        this.slot.word.detach(this.handle.generation().get());
+        this.slot.word.detach(this.handle.generation_bits());
         this.handle
     }
 

@@ -84,7 +84,7 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
     pub fn get_with_state(&self, h: Handle) -> Result<(&T, State), LookupError> {
         let slot = self.core.find(h)?;
         let word = slot.word.read();
-        if !word.readable_as(h.generation().get()) {
+        if !word.readable_by(h) {
             return Err(Core::<T>::missing(h, word));
         }
         // SAFETY: an Acquire load saw the entity readable, under this pin, which lasts as long as
@@ -105,7 +105,7 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
     /// As for [`get`](Pinned::get).
     pub fn holds(&self, h: Handle) -> Result<u32, LookupError> {
         let word = self.core.find(h)?.word.peek();
-        if word.readable_as(h.generation().get()) {
+        if word.readable_by(h) {
             return Ok(word.holds());
         }
         Err(Core::<T>::missing(h, word))

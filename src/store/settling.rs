@@ -39,7 +39,7 @@ impl<T: Send + Sync + 'static> Store<T> {
     pub(crate) unsafe fn peek(&self, h: Handle) -> Result<(&T, State), LookupError> {
         let slot = self.core().find(h)?;
         let word = slot.word.read();
-        if !word.readable_as(h.generation().get()) || word.sealed() {
+        if !word.readable_by(h) || word.sealed() {
             return Err(Core::<T>::missing(h, word));
         }
         // SAFETY: an Acquire load saw the entity readable, and the caller vouches that it stays so
@@ -58,7 +58,7 @@ impl<T: Send + Sync + 'static> Store<T> {
     /// Dying → sealed, unless somebody holds the entity.
     pub(crate) fn seal(&self, h: Handle) -> Result<Sealing, TransitionError> {
         let slot = self.core().find(h)?;
-        match slot.word.advance(h.generation().get(), SlotWord::seal_dying) {
+        match slot.word.advance(h.generation_bits(), SlotWord::seal_dying) {
             Ok(word) => Ok(Sealing::Sealed(Sealed { handle: h, word })),
             Err((_, Refusal::Held)) => Ok(Sealing::Held),
             Err(found) => Err(Core::<T>::refused(h, found)),
@@ -76,7 +76,7 @@ impl<T: Send + Sync + 'static> Store<T> {
         debug_assert!(core.seniority.is_none(), "nobody is stamped here");
         // What a session would keep is the slot: the caller vouches that it stays (invariant 11).
         let slot = core.find(h)?;
-        slot.word.activate(h.generation().get()).map_err(|found| Core::<T>::refused(h, found))?;
+        slot.word.activate(h.generation_bits()).map_err(|found| Core::<T>::refused(h, found))?;
         Ok(())
     }
 
@@ -94,7 +94,7 @@ impl<T: Send + Sync + 'static> Store<T> {
         // As in `activate_unpinned` (invariant 11).
         let slot = core.find(h)?;
         slot.word
-            .advance(h.generation().get(), SlotWord::kill)
+            .advance(h.generation_bits(), SlotWord::kill)
             .map_err(|found| Core::<T>::refused(h, found))?;
         // SAFETY: the compare-and-swap saw the entity Active, with Acquire, and the caller vouches
         // that it stays readable (invariant 2, 4).

@@ -30,11 +30,11 @@ pub(super) const ONE_HOLD: u64 = 1 << HOLDS_SHIFT;
 pub(crate) const MAX_HOLDS: u32 = (1 << 24) - 1;
 pub(super) const HOLDS_MASK: u64 = (MAX_HOLDS as u64) << HOLDS_SHIFT;
 /// Where the generation begins.
-pub(super) const GENERATION_SHIFT: u32 = 32;
+pub(crate) const GENERATION_SHIFT: u32 = 32;
 
 /// State bits that Active and Dying share and no other state has: `state & MASK == READABLE`.
 pub(super) const READABLE_MASK: u64 = 0b110;
-pub(super) const READABLE: u64 = 0b010;
+pub(crate) const READABLE: u64 = 0b010;
 
 const _: () = {
     let mut state = 0;

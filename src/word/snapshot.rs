@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::layout::*;
+use crate::handle::Handle;
 use crate::state::{State, StateSet};
 
 /// Generation, holds, marks and state of a slot, as one value.
@@ -60,8 +61,20 @@ impl SlotWord {
     /// Whether an entity of this generation may be read: Active or Dying, in one comparison.
     #[inline]
     pub(crate) const fn readable_as(self, generation: u32) -> bool {
-        let wanted = ((generation as u64) << GENERATION_SHIFT) | READABLE;
-        (self.0 ^ wanted) & ((u32::MAX as u64) << GENERATION_SHIFT | READABLE_MASK) == 0
+        self.readable_bits() == ((generation as u64) << GENERATION_SHIFT) | READABLE
+    }
+
+    /// [`readable_as`](SlotWord::readable_as) the generation of a handle, which has its part of the
+    /// comparison ready.
+    #[inline]
+    pub(crate) const fn readable_by(self, handle: Handle) -> bool {
+        self.readable_bits() == handle.readable_bits()
+    }
+
+    /// The generation, and the bits that tell whether it may be read.
+    #[inline]
+    const fn readable_bits(self) -> u64 {
+        self.0 & ((u32::MAX as u64) << GENERATION_SHIFT | READABLE_MASK)
     }
 
     /// Whether an entity of this generation is Active, and nothing else is said of it.
@@ -162,7 +175,10 @@ impl fmt::Debug for SlotWord {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use std::num::NonZeroU32;
+
     use super::*;
+    use crate::id::EntityId;
     use proptest::prelude::*;
 
     proptest! {
@@ -184,6 +200,12 @@ mod tests {
             let readable = matches!(state, State::Active | State::Dying);
             prop_assert_eq!(word.readable_as(generation), readable);
             prop_assert!(!word.readable_as(generation.wrapping_add(1)));
+            if let Some(generation) = NonZeroU32::new(generation) {
+                let handle = Handle::new(EntityId::from_bits(!0), generation);
+                prop_assert_eq!(word.readable_by(handle), readable);
+                let later = generation.checked_add(1).unwrap_or(NonZeroU32::MIN);
+                prop_assert!(!word.readable_by(Handle::new(handle.id(), later)));
+            }
         }
     }
 
