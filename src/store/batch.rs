@@ -83,9 +83,9 @@ impl<T> Core<T> {
         ended
     }
 
-    /// Despawns a few, in a store that tells nobody and has no capacity: looks at all of them first, so that their lines
-    /// come one beside the other and not one after the other, ends them, and buries them together. How
-    /// many it ended.
+    /// Despawns a few, in a store that tells nobody and has no capacity: looks at all of them first, so
+    /// that their lines come one beside the other and not one after the other, ends them, and buries
+    /// them together. How many it ended.
     fn despawn_few(&self, session: &Session, handles: &[Handle]) -> usize {
         let mut slots = [None; AHEAD];
         let mut ended = 0;
