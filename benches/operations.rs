@@ -1,5 +1,7 @@
 //! What each operation costs, one at a time: `cargo bench --bench operations`.
 
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use hatchery::{Handle, Store};
 
@@ -63,5 +65,31 @@ fn scans(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, lookups, lives, scans);
+/// What the processor takes for that of which an operation has few: on a line that is there already, with
+/// nobody else who wants it, one after the other.
+fn atomics(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("atomics");
+    let word = AtomicU64::new(0);
+    group.bench_function("a compare-and-swap", |bencher| {
+        let mut at = word.load(Ordering::Relaxed);
+        bencher.iter(|| {
+            let next = at.wrapping_add(1);
+            let swapped = word.compare_exchange(at, next, Ordering::AcqRel, Ordering::Relaxed);
+            at = next;
+            swapped.unwrap()
+        });
+    });
+    group.bench_function("a store and a full fence", |bencher| {
+        bencher.iter(|| {
+            word.store(1, Ordering::Relaxed);
+            fence(Ordering::SeqCst);
+        });
+    });
+    group.bench_function("a store", |bencher| {
+        bencher.iter(|| word.store(1, Ordering::Release));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, lookups, lives, scans, atomics);
 criterion_main!(benches);

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use hatchery::pool::Pool;
 use hatchery::{Handle, Limits, Store, StoreBuilder};
-use hatchery_budgets::count::{self, hatchery_budgets_counted as counted};
+use hatchery_budgets::count::{self, counted};
 use hatchery_budgets::table::{Table, Verdict};
 
 /// What an entity carries: 64 bytes.
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
         }
         // Under `cargo test`: that they run is all.
         _ if !arguments.contains(&"--bench") => OPERATIONS.iter().for_each(|each| (each.run)()),
-        _ if !count::possible() => {
+        _ if !hatchery_valgrind::possible() => {
             println!("valgrind is not installed: no instruction was counted, no budget compared");
         }
         _ => match compare(arguments.contains(&"--write")) {
@@ -74,7 +74,6 @@ fn compare(write: bool) -> Result<bool, String> {
     let (rustc, target) = (env!("BUDGETS_RUSTC"), env!("BUDGETS_TARGET"));
     let foreign = table.foreign(rustc, target, env!("BUDGETS_FLAGS"));
     let profiles = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    fs::create_dir_all(profiles).map_err(|error| error.to_string())?;
 
     println!("instructions an operation, rustc {rustc}, {target}\n");
     println!("{:<40} | {:>8} | {:>8} | {:>8} |", "", "measured", "budget", "");

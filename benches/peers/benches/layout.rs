@@ -199,7 +199,12 @@ fn neighbours<L: Layout>(slots: usize, operations: usize) -> f64 {
 }
 
 fn main() {
-    let quick = std::env::args().any(|argument| argument == "--quick" || argument == "--test");
+    let asked = |flag: &str| std::env::args().any(|argument| argument == flag);
+    if asked("--counts") {
+        // Nothing is timed: that is for the other bench of this package.
+        return;
+    }
+    let quick = asked("--quick") || asked("--test");
     let (rounds, n) = if quick { (3, 200_000) } else { (9, 4_000_000) };
     println!("| work | beside ns | apart ns | beside : apart |");
     println!("| --- | --- | --- | --- |");

@@ -4,5 +4,5 @@
 static ALLOCATOR: hatchery_peers::Counting = hatchery_peers::Counting;
 
 fn main() -> std::process::ExitCode {
-    hatchery_peers::main()
+    hatchery_peers::main(env!("CARGO_TARGET_TMPDIR").as_ref())
 }

@@ -9,6 +9,8 @@ pub struct Arguments {
     pub repeat: usize,
     /// Whether the page, the README and the charts get the figures.
     pub write: bool,
+    /// Whether it is counted under callgrind what an operation is made of, and nothing timed.
+    pub counts: bool,
     /// A part of the names of the workloads that are asked for.
     pub filter: Option<String>,
 }
@@ -17,12 +19,14 @@ impl Arguments {
     /// Reads them. Flags that are not known are those of the usual harness, which `cargo bench`
     /// hands over too: they mean nothing here.
     pub fn read(arguments: &[String]) -> Result<Arguments, String> {
-        let mut asked = Arguments { quick: false, repeat: 1, write: false, filter: None };
+        let mut asked =
+            Arguments { quick: false, repeat: 1, write: false, counts: false, filter: None };
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--quick" | "--test" => asked.quick = true,
                 "--write" => asked.write = true,
+                "--counts" => asked.counts = true,
                 "--repeat" => {
                     let times = arguments.next().and_then(|times| times.parse().ok());
                     let times = times.filter(|times| (1..=9).contains(times));
@@ -36,7 +40,10 @@ impl Arguments {
         if asked.write && asked.filter.is_some() {
             return Err("`--write` is for all workloads together".to_owned());
         }
-        asked.write |= !asked.quick && asked.filter.is_none();
+        if asked.counts && asked.repeat > 1 {
+            return Err("`--counts` counts the same each time".to_owned());
+        }
+        asked.write |= !asked.quick && !asked.counts && asked.filter.is_none();
         Ok(asked)
     }
 }
@@ -56,6 +63,16 @@ mod tests {
         assert!(!writes("--quick") && !writes("churn"));
         assert!(writes("--quick --write"));
         assert!(read("churn --write").is_err());
+    }
+
+    #[test]
+    fn counts_are_written_only_where_that_is_said() {
+        let asked = read("--counts --bench").unwrap();
+        assert!(asked.counts && !asked.write && !read("").unwrap().counts);
+        assert!(read("--counts --write").unwrap().write);
+        assert_eq!(read("--counts look-up").unwrap().filter.as_deref(), Some("look-up"));
+        assert!(read("--counts look-up --write").is_err());
+        assert!(read("--counts --repeat 3").is_err());
     }
 
     #[test]

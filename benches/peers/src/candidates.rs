@@ -15,6 +15,7 @@ pub const OURS: &str = "hatchery";
 pub const FOUR: &str = "hatchery, four steps";
 pub const UNPINNED: &str = "hatchery, no held pin";
 pub const SLAB: &str = "sharded-slab";
+pub const POOL: &str = "sharded-slab Pool";
 pub const MAP: &str = "concurrent-slotmap";
 pub const IDR: &str = "idr-ebr";
 pub const IDR_EACH: &str = "idr-ebr, a guard each";
@@ -75,7 +76,7 @@ pub fn each<const N: usize>(visitor: &mut impl Visitor<N>) {
     visitor.visit::<FourSteps<N>>(FOUR, Kind::OursAgain);
     visitor.visit::<Unpinned<N>>(UNPINNED, Kind::Each);
     visitor.visit::<Slab<N>>(SLAB, Kind::Peer);
-    visitor.visit::<Pool<N>>("sharded-slab Pool", Kind::Peer);
+    visitor.visit::<Pool<N>>(POOL, Kind::Peer);
     visitor.visit::<Map<N>>(MAP, Kind::Peer);
     visitor.visit::<MapEach<N>>("concurrent-slotmap, a guard each", Kind::Each);
     visitor.visit::<IdrHeld<N>>(IDR, Kind::Peer);

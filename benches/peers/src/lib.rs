@@ -6,6 +6,10 @@
 //! `-- --quick` it measures little in a minute and writes nothing, unless `--write` is said too;
 //! with the name of a workload (`-- churn`) it measures that one and writes nothing.
 //!
+//! With `-- --counts` it times nothing, and counts under valgrind's callgrind what an operation is
+//! made of, for the workloads and candidates that the targets are about (`counts`); with `--write`
+//! that goes into `docs/performance.md` too. Without a valgrind it says so and is content.
+//!
 //! The candidates are behind one trait (`stores`), a file for each, used at its best; the workloads
 //! (`work`) are generic over it. Every round runs all candidates of a table one after the other, and
 //! begins with another one each time: what disturbs the machine meanwhile disturbs them all. Ratios
@@ -21,30 +25,32 @@
 //! then they never contend, and what contends worst gains most. So below each table stands how often
 //! threads waited for a core.
 
+mod allocator;
 mod arguments;
 mod candidates;
-mod count;
+mod counts;
 mod measure;
 mod pools;
 mod report;
 mod stores;
 mod work;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-pub use count::Counting;
+pub use allocator::Counting;
 
 use arguments::Arguments;
 use measure::Plan;
 use report::{Report, targets};
 use work::Work;
 
-/// Measures what the arguments ask for.
-pub fn main() -> ExitCode {
+/// Measures what the arguments ask for. Profiles of what is counted are left in `profiles`.
+pub fn main(profiles: &Path) -> ExitCode {
     // `cargo bench` hands over flags of the usual harness too; they mean nothing here.
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if work::growth::answered(&arguments) {
+    if work::growth::answered(&arguments) || counts::answered(&arguments) {
         return ExitCode::SUCCESS;
     }
     let asked = match Arguments::read(&arguments) {
@@ -54,6 +60,15 @@ pub fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    if asked.counts {
+        return match counts::run(&asked, profiles) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     let is_asked = |name: &str| asked.filter.as_ref().is_none_or(|part| name.contains(part));
     let chosen: Vec<Work> = work::ALL.into_iter().filter(|(name, _)| is_asked(name)).collect();
     if chosen.is_empty() {

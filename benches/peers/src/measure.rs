@@ -12,10 +12,11 @@ pub struct Start {
 }
 
 impl Start {
-    /// Waits until every worker is ready; the clock runs from here.
+    /// Waits until every worker is ready; the clock runs from here, and whoever counts does.
     pub fn wait(&self) {
         self.barrier.wait();
         self.begun.get_or_init(Instant::now);
+        hatchery_valgrind::begin();
     }
 }
 
@@ -64,6 +65,7 @@ pub fn timed_with<R>(
     let finish = |number| {
         let before = waited_so_far();
         let rest = work(number, &start);
+        hatchery_valgrind::end();
         let ended = Instant::now();
         let waited = before.zip(waited_so_far()).map(|(before, after)| after - before);
         afterwards(rest);

@@ -60,7 +60,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let done = match arguments.task {
         Some(Task::Drive(drive)) => drive.run(),
-        _ if !run::possible() => {
+        _ if !hatchery_valgrind::possible() => {
             println!("valgrind is not installed: nothing was traced, no line counted");
             Ok(())
         }

@@ -1,7 +1,7 @@
 //! Running the driver under valgrind, its trace straight into the simulation.
 
 use std::env;
-use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::thread;
@@ -14,12 +14,6 @@ use crate::trace::{Event, Next, each_line};
 
 /// Lines that are not of the trace, of which as many are kept to be shown when it fails.
 const TOLD: usize = 20;
-
-/// Whether there is a valgrind to trace with.
-pub fn possible() -> bool {
-    let valgrind = Command::new("valgrind").arg("--version").stdout(Stdio::null()).status();
-    !matches!(valgrind, Err(error) if error.kind() == ErrorKind::NotFound)
-}
 
 /// Traces one run of the driver, which is `program`, and simulates it.
 ///

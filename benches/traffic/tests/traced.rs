@@ -2,8 +2,9 @@
 //! no valgrind.
 
 use hatchery_traffic::drive::{Drive, Work};
-use hatchery_traffic::run::{possible, traced};
+use hatchery_traffic::run::traced;
 use hatchery_traffic::simulation::{Count, Outcome};
+use hatchery_valgrind::possible;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_hatchery-traffic");
 

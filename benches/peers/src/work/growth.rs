@@ -4,8 +4,8 @@ use std::hint::black_box;
 use std::process::Command;
 
 use super::{SESSION, sessions};
+use crate::allocator::{bytes_of, resident};
 use crate::candidates::{EMPTY, held, named};
-use crate::count::{bytes_of, resident};
 use crate::measure::{Amount, Run, Timing, timed};
 use crate::report::{Report, Setting};
 use crate::stores::{Store, payload};

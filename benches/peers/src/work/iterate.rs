@@ -23,6 +23,11 @@ impl Iteration {
     fn live(self) -> usize {
         self.slots * self.percent / 100
     }
+
+    /// Entities that are seen in what is timed.
+    pub fn operations(self) -> usize {
+        SCANS * self.live()
+    }
 }
 
 /// Scans of a store that is filled once.
@@ -47,7 +52,7 @@ pub fn iterate<S: Store<N>, const N: usize>(job: Iteration) -> Scans {
     drop(session);
     let store = Mutex::new(store);
     Box::new(move || {
-        timed(1, SCANS * job.live(), |_, start| {
+        timed(1, job.operations(), |_, start| {
             let mut store = store.lock().unwrap();
             assert_eq!(store.sum(), job.live() as u64);
             start.wait();

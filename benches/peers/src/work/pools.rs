@@ -52,17 +52,35 @@ fn ring<P: ObjectPool>(threads: usize, operations: usize) -> Timing {
     })
 }
 
+pub const OURS: &str = "hatchery Pool";
+pub const QUEUE: &str = "crossbeam ArrayQueue";
+pub const MALLOC: &str = "(malloc, no pool)";
+
+/// A pool: given threads and the operations of each, it works with one object held and with a ring.
 #[derive(Clone, Copy, Debug)]
-struct Candidate {
-    name: &'static str,
+pub struct Candidate {
+    pub name: &'static str,
     one: fn(usize, usize) -> Timing,
-    ring: fn(usize, usize) -> Timing,
+    pub ring: fn(usize, usize) -> Timing,
 }
 
 impl Candidate {
     fn of<P: ObjectPool>(name: &'static str) -> Candidate {
         Candidate { name, one: one::<P>, ring: ring::<P> }
     }
+}
+
+pub fn candidates() -> [Candidate; 8] {
+    [
+        Candidate::of::<hatchery::pool::Pool<Recycled>>(OURS),
+        Candidate::of::<object_pool::Pool<Box<Object>>>("object-pool"),
+        Candidate::of::<LinearObjectPool<Object>>("lockfree-object-pool, linear"),
+        Candidate::of::<opool::Pool<Maker, Box<Object>>>("opool"),
+        Candidate::of::<sharded_slab::Pool<Slabbed>>("sharded-slab Pool"),
+        Candidate::of::<ArrayQueue<Box<Object>>>(QUEUE),
+        Candidate::of::<Mutex<Vec<Box<Object>>>>("Mutex<Vec<Box>>, the seed's"),
+        Candidate::of::<Allocator>(MALLOC),
+    ]
 }
 
 pub fn run(report: &mut Report) {
@@ -73,20 +91,10 @@ pub fn run(report: &mut Report) {
          acquired. 64 held: every thread has 64 in a ring, gives the oldest back and acquires \
          another.",
     );
-    let candidates = [
-        Candidate::of::<hatchery::pool::Pool<Recycled>>("hatchery Pool"),
-        Candidate::of::<object_pool::Pool<Box<Object>>>("object-pool"),
-        Candidate::of::<LinearObjectPool<Object>>("lockfree-object-pool, linear"),
-        Candidate::of::<opool::Pool<Maker, Box<Object>>>("opool"),
-        Candidate::of::<sharded_slab::Pool<Slabbed>>("sharded-slab Pool"),
-        Candidate::of::<ArrayQueue<Box<Object>>>("crossbeam ArrayQueue"),
-        Candidate::of::<Mutex<Vec<Box<Object>>>>("Mutex<Vec<Box>>, the seed's"),
-        Candidate::of::<Allocator>("(malloc, no pool)"),
-    ];
     for held in [1, HELD] {
         for threads in [1, 2] {
-            let runs = candidates
-                .iter()
+            let runs = candidates()
+                .into_iter()
                 .map(|candidate| {
                     let work = if held == 1 { candidate.one } else { candidate.ring };
                     let run: Run<'_> = Box::new(move |operations| work(threads, operations));
