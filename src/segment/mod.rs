@@ -35,9 +35,7 @@ const NEAR_FULL: usize = match (cfg!(test), cfg!(loom)) {
     (false, _) => 63,
 };
 
-/// Slots of the small segments together.
-const SMALL_SLOTS: u64 = 1 << FULL_BITS;
-/// Slots of the segments that the table itself points to.
+/// Slots that a look-up finds by way of the table itself, with one comparison.
 const NEAR_SLOTS: u64 = (NEAR_FULL as u64 + 1) << FULL_BITS;
 
 /// Slots that a store can ever have: an index, and the number that means none, fit in 32 bits.
@@ -47,8 +45,10 @@ const _: () = assert!(MAX_SLOTS <= u32::MAX as u64);
 
 /// A segment, by its place among all of them, in the order of indices.
 ///
-/// A small one's is the highest bit of its indices, so that nothing has to be subtracted: the first
-/// places, of bits that lie within the first segment, stay empty.
+/// It is the highest bit of an index, plus how many full segments would fit below it: one formula, so
+/// that no branch asks whether a segment is small, which is not to be predicted where look-ups go here and
+/// there. Some places stay empty: the first, of bits that lie within the first segment, and one wherever the
+/// highest bit of a full segment's indices is another than before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Segment(usize);
 
@@ -56,29 +56,49 @@ pub(crate) struct Segment(usize);
 const FIRST: usize = FIRST_BITS as usize - 1;
 /// The place of the last small segment.
 const LAST_SMALL: usize = FULL_BITS as usize - 1;
-/// The places of the segments that the table itself points to end here.
-const NEAR: usize = LAST_SMALL + 1 + NEAR_FULL;
+/// The places of the segments that the table itself points to end here. Outside of tests they are all
+/// that the sum of a bit's number and of `NEAR_FULL` could be, so that no look-up asks whether it is one.
+const NEAR: usize = match cfg!(test) {
+    true => full_place(NEAR_FULL + 1),
+    false => usize::BITS as usize + NEAR_FULL,
+};
+
+/// The place of the full segment that has so many times its slots below it.
+const fn full_place(number: usize) -> usize {
+    number + number.ilog2() as usize + FULL_BITS as usize
+}
 
 impl Segment {
-    /// The segment of a slot.
+    /// The segment of a slot. Worked examples: index 200 has its highest bit at 7, so it lies at place 7;
+    /// index 200 000 has it at 17, and three full segments fit below it, so it lies at place 20. The bits
+    /// below the first segment's size are set for the search, so that indices 0 to 63 count as having
+    /// their highest bit at 5.
     #[inline(always)]
     pub(crate) const fn of(index: Index) -> Segment {
-        if (index.0 as u64) < SMALL_SLOTS { Segment::small(index) } else { Segment::full(index) }
-    }
-
-    /// The segment of a slot that lies in a small one. Worked example: index 200 has its highest bit
-    /// at 7, so it lies at place 7. The bits below the first segment's size are set for the search,
-    /// so that indices 0 to 63 count as having their highest bit at 5.
-    #[inline(always)]
-    const fn small(index: Index) -> Segment {
         const BELOW_FIRST: usize = (1 << FIRST_BITS) - 1;
-        Segment((index.0 as usize | BELOW_FIRST).ilog2() as usize)
+        let index = index.0 as usize;
+        Segment((index | BELOW_FIRST).ilog2() as usize + (index >> FULL_BITS))
     }
 
-    /// The segment of a slot that lies in a full one.
-    #[inline(always)]
-    const fn full(index: Index) -> Segment {
-        Segment(LAST_SMALL + (index.0 >> FULL_BITS) as usize)
+    /// How many times the slots of a full segment lie below it; 0 for a small one.
+    const fn number(self) -> usize {
+        let Some(beyond) = self.0.checked_sub(FULL_BITS as usize) else { return 0 };
+        if beyond == 0 {
+            return 0;
+        }
+        // The number and its highest bit, added up, have the same highest bit or the next.
+        let number = beyond - beyond.ilog2() as usize;
+        if full_place(number) == self.0 { number } else { number + 1 }
+    }
+
+    /// Which one it is of those that the table does not point to itself, if it is one.
+    const fn far(self) -> Option<usize> {
+        self.number().checked_sub(NEAR_FULL + 1)
+    }
+
+    /// The one for which that is `far`.
+    const fn of_far(far: usize) -> Segment {
+        Segment(full_place(NEAR_FULL + 1 + far))
     }
 
     #[inline(always)]
@@ -88,7 +108,10 @@ impl Segment {
 
     /// How many segments come before it.
     pub(crate) const fn ordinal(self) -> usize {
-        self.0 - FIRST
+        match self.number() {
+            0 => self.0 - FIRST,
+            full => LAST_SMALL - FIRST + full,
+        }
     }
 
     /// The index of its first slot.
@@ -96,8 +119,7 @@ impl Segment {
         match self.0 {
             FIRST => 0,
             small if small <= LAST_SMALL => 1 << small,
-            // The indices that a first full segment would have are the small ones'.
-            full => (full - LAST_SMALL) << FULL_BITS,
+            _ => self.number() << FULL_BITS,
         }
     }
 
@@ -136,6 +158,16 @@ mod tests {
     fn segment_of_the_last_index_has_a_place_in_the_last_directory() {
         let last = Segment::of(Index((MAX_SLOTS - 1) as u32));
         assert_eq!(last.begin() + last.slots(), MAX_SLOTS as usize + 1);
-        assert_eq!((last.place() - NEAR) >> DIRECTORY_BITS, DIRECTORIES - 1);
+        assert_eq!(last.far().map(|far| far >> DIRECTORY_BITS), Some(DIRECTORIES - 1));
+        assert_eq!(last.far().map(Segment::of_far), Some(last));
+    }
+
+    #[test]
+    fn full_segments_are_known_by_their_places() {
+        for number in (1..1 << 12).chain(65_000..65_536) {
+            let segment = Segment::of(Index((number << FULL_BITS) as u32));
+            assert_eq!((segment.0, segment.number()), (full_place(number), number));
+            assert_eq!(segment.begin(), number << FULL_BITS);
+        }
     }
 }

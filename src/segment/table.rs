@@ -4,9 +4,7 @@ use std::alloc::{Layout, dealloc};
 use std::ptr;
 
 use super::sides::{allocate_segment, free_segment, layout_made};
-use super::{
-    DIRECTORIES, DIRECTORY_BITS, Index, MAX_SLOTS, NEAR, NEAR_SLOTS, SMALL_SLOTS, Segment, Sides,
-};
+use super::{DIRECTORIES, DIRECTORY_BITS, Index, MAX_SLOTS, NEAR, NEAR_SLOTS, Segment, Sides};
 use crate::memory::{OutOfMemory, allocate_zeroed};
 use crate::slot::{Header, Slot};
 use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Counter, Ordering};
@@ -43,9 +41,8 @@ fn is_there<T, H: Header>(origin: *mut Slot<T, H>) -> bool {
 }
 
 /// The directory of a segment that the table does not point to itself, and its place there.
-const fn far(segment: Segment) -> (usize, usize) {
-    let number = segment.place() - NEAR;
-    (number >> DIRECTORY_BITS, number & ((1 << DIRECTORY_BITS) - 1))
+const fn in_directory(far: usize) -> (usize, usize) {
+    (far >> DIRECTORY_BITS, far & ((1 << DIRECTORY_BITS) - 1))
 }
 
 impl<T, H: Header> Table<T, H> {
@@ -85,18 +82,13 @@ impl<T, H: Header> Table<T, H> {
     }
 
     /// The origin of a number's segment, if it exists. Compared as a u64 before it is narrowed: what
-    /// is out of range must not alias. One comparison for a store of some ten thousand slots, two
-    /// for one of some million.
+    /// is out of range must not alias. One comparison for a store of up to four million slots.
     #[inline(always)]
     fn origin(&self, seq: u64) -> *mut Slot<T, H> {
-        let index = Index(seq as u32);
-        let segment = if seq < SMALL_SLOTS {
-            Segment::small(index)
-        } else if seq < NEAR_SLOTS {
-            Segment::full(index)
-        } else {
+        if seq >= NEAR_SLOTS {
             return self.far_origin(seq);
-        };
+        }
+        let segment = Segment::of(Index(seq as u32));
         // Acquire G1: receives the segment's first words; pairs with the Release G1 in `install`
         // and in `restore`.
         self.near[segment.place()].load(ord!(Acquire: G1))
@@ -117,12 +109,12 @@ impl<T, H: Header> Table<T, H> {
     /// Where the origin of a segment is.
     #[inline]
     pub(super) fn place(&self, segment: Segment) -> Option<&AtomicPtr<Slot<T, H>>> {
-        match self.near.get(segment.place()) {
-            None => {
-                let (directory, number) = far(segment);
+        match segment.far() {
+            None => self.near.get(segment.place()),
+            Some(far) => {
+                let (directory, number) = in_directory(far);
                 self.directory(directory)?.0.get(number)
             }
-            near => near,
         }
     }
 
@@ -193,10 +185,10 @@ impl<T, H: Header> Table<T, H> {
         let mut index = first;
         while index < end {
             let segment = Segment::of(Index(index as u32));
-            match self.near.get(segment.place()) {
-                Some(near) => self.install(near, segment)?,
-                None => {
-                    let (directory, number) = far(segment);
+            match segment.far() {
+                None => self.install(&self.near[segment.place()], segment)?,
+                Some(far) => {
+                    let (directory, number) = in_directory(far);
                     self.install(&self.ensure_directory(directory)?.0[number], segment)?;
                 }
             }
@@ -298,9 +290,9 @@ impl<T, H: Header> Drop for Table<T, H> {
             // SAFETY: a directory that exists stays until here (invariant 11).
             let Some(segments) = (unsafe { directory.as_ref() }) else { continue };
             for (at, origin) in segments.0.iter().enumerate() {
-                let place = NEAR + (number << DIRECTORY_BITS) + at;
+                let segment = Segment::of_far((number << DIRECTORY_BITS) + at);
                 // SAFETY: the table goes (invariant 6).
-                unsafe { self.free(origin, Segment(place)) };
+                unsafe { self.free(origin, segment) };
             }
             // SAFETY: it was allocated with this layout, in `ensure_directory`; model builds drop
             // the atomics that they constructed there (invariant 11).
