@@ -11,7 +11,8 @@ use std::str::FromStr;
 
 use crate::error::{ParseHandleError, Part};
 use crate::id::{EntityId, SceneId, parse_number};
-use crate::word::{GENERATION_SHIFT, READABLE};
+use crate::segment::Place;
+use crate::word::{GENERATION_SHIFT, READABLE, READABLE_MASK};
 
 /// Refers to one entity, for ever: an [`EntityId`] and the generation of its slot.
 ///
@@ -44,10 +45,15 @@ use crate::word::{GENERATION_SHIFT, READABLE};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle {
     id: EntityId,
-    /// The generation as it is in the word of a slot, with [`READABLE`] below it: what a look-up
-    /// compares a word with.
-    readable: NonZeroU64,
+    /// What a look-up needs beside the id: the generation as it is in the word of a slot, [`READABLE`]
+    /// below it, and between them the place of the slot's segment, which follows from the id.
+    rest: NonZeroU64,
 }
+
+/// Where the place of the segment is: clear of the bits that a look-up compares.
+const PLACE_SHIFT: u32 = 8;
+const _: () =
+    assert!(READABLE_MASK >> PLACE_SHIFT == 0 && PLACE_SHIFT + u8::BITS <= GENERATION_SHIFT);
 
 // Users keep handles by the million, in fields that are often empty.
 const _: () = assert!(size_of::<Handle>() == 16);
@@ -58,9 +64,16 @@ impl Handle {
     #[inline]
     #[must_use]
     pub const fn new(id: EntityId, generation: NonZeroU32) -> Handle {
-        let bits = (generation.get() as u64) << GENERATION_SHIFT | READABLE;
-        match NonZeroU64::new(bits) {
-            Some(readable) => Handle { id, readable },
+        Handle::placed(id, generation, Place::of(id.seq()))
+    }
+
+    /// As [`new`](Handle::new), where the place of the slot's segment is known.
+    #[inline]
+    pub(crate) const fn placed(id: EntityId, generation: NonZeroU32, place: Place) -> Handle {
+        debug_assert!(place.0 == Place::of(id.seq()).0);
+        let generation = (generation.get() as u64) << GENERATION_SHIFT;
+        match NonZeroU64::new(generation | (place.0 as u64) << PLACE_SHIFT | READABLE) {
+            Some(rest) => Handle { id, rest },
             None => unreachable!(),
         }
     }
@@ -99,14 +112,20 @@ impl Handle {
     /// Returns the generation as a number, without asking whether it is 0.
     #[inline]
     pub(crate) const fn generation_bits(self) -> u32 {
-        (self.readable.get() >> GENERATION_SHIFT) as u32
+        (self.rest.get() >> GENERATION_SHIFT) as u32
     }
 
-    /// Returns what the word of the entity's slot has in its generation and in the bits that tell
-    /// whether it may be read, if it may.
+    /// Returns the place of the slot's segment.
+    #[inline]
+    pub(crate) const fn place(self) -> Place {
+        Place((self.rest.get() >> PLACE_SHIFT) as u8)
+    }
+
+    /// Returns what the word of the entity's slot has under the mask of a look-up, if it may be read;
+    /// what is elsewhere means nothing.
     #[inline]
     pub(crate) const fn readable_bits(self) -> u64 {
-        self.readable.get()
+        self.rest.get()
     }
 
     /// Returns the 12 bytes of the handle: the id, then the generation, both big-endian.

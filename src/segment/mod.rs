@@ -4,7 +4,7 @@
 //!
 //! The first segment has 2^6 slots, the next one as many, and from there they double up to 2^15:
 //! eleven small segments for the first 2^16 slots. From there every segment has 2^16 slots. The
-//! pointers to the first ones, for four million slots, lie in the table itself, and those to the
+//! pointers to the first ones, for fifteen million slots, lie in the table itself, and those to the
 //! others in directories of 2^10, made on first use.
 
 mod attic;
@@ -32,7 +32,7 @@ const DIRECTORIES: usize = if cfg!(all(loom, test)) { 2 } else { 64 };
 const NEAR_FULL: usize = match (cfg!(test), cfg!(loom)) {
     (true, true) => 0,
     (true, false) => 1,
-    (false, _) => 63,
+    (false, _) => 232,
 };
 
 /// Slots that a look-up finds by way of the table itself, with one comparison.
@@ -45,10 +45,10 @@ const _: () = assert!(MAX_SLOTS <= u32::MAX as u64);
 
 /// A segment, by its place among all of them, in the order of indices.
 ///
-/// It is the highest bit of an index, plus how many full segments would fit below it: one formula, so
-/// that no branch asks whether a segment is small, which is not to be predicted where look-ups go here and
-/// there. Some places stay empty: the first, of bits that lie within the first segment, and one wherever the
-/// highest bit of a full segment's indices is another than before.
+/// That is the highest bit of an index, plus how many full segments would fit below it: one formula
+/// without a branch, which nobody could predict where look-ups go here and there. Some places stay
+/// empty: the first, of bits that lie within the first segment, and one wherever the highest bit of a
+/// full segment's indices is another than before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Segment(usize);
 
@@ -56,23 +56,35 @@ pub(crate) struct Segment(usize);
 const FIRST: usize = FIRST_BITS as usize - 1;
 /// The place of the last small segment.
 const LAST_SMALL: usize = FULL_BITS as usize - 1;
-/// The places of the segments that the table itself points to end here. Outside of tests they are all
-/// that the sum of a bit's number and of `NEAR_FULL` could be, so that no look-up asks whether it is one.
-const NEAR: usize = match cfg!(test) {
-    true => full_place(NEAR_FULL + 1),
-    false => usize::BITS as usize + NEAR_FULL,
-};
+/// The places of the segments that the table itself points to end here. Outside of tests all that a
+/// [`Place`] can be are such, so that no look-up asks whether it is one.
+const NEAR: usize = if cfg!(test) { full_place(NEAR_FULL + 1) } else { 1 << u8::BITS };
+const _: () = assert!(NEAR_FULL == 0 || full_place(NEAR_FULL) < NEAR);
 
 /// The place of the full segment that has so many times its slots below it.
 const fn full_place(number: usize) -> usize {
     number + number.ilog2() as usize + FULL_BITS as usize
 }
 
+/// The place of a slot's segment among those that the table itself points to, as a handle carries it,
+/// so that a look-up need not find it out. It is made of the number alone; that of a number which lies
+/// beyond them says nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place(pub(crate) u8);
+
+impl Place {
+    /// Of the slot of this number.
+    #[inline(always)]
+    pub(crate) const fn of(seq: u64) -> Place {
+        Place(Segment::of(Index(seq as u32)).0 as u8)
+    }
+}
+
 impl Segment {
-    /// The segment of a slot. Worked examples: index 200 has its highest bit at 7, so it lies at place 7;
-    /// index 200 000 has it at 17, and three full segments fit below it, so it lies at place 20. The bits
-    /// below the first segment's size are set for the search, so that indices 0 to 63 count as having
-    /// their highest bit at 5.
+    /// The segment of a slot. Worked examples: index 200 has its highest bit at 7, so it lies at place
+    /// 7; index 200 000 has it at 17, and three full segments fit below it, so it lies at place 20. The
+    /// bits below the first segment's size are set for the search, so that indices 0 to 63 count as
+    /// having their highest bit at 5.
     #[inline(always)]
     pub(crate) const fn of(index: Index) -> Segment {
         const BELOW_FIRST: usize = (1 << FIRST_BITS) - 1;

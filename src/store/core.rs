@@ -17,7 +17,7 @@ use crate::id::{EntityId, SceneId};
 use crate::limits::Limits;
 use crate::reason::EndReason;
 use crate::reclaim::{Domain, Session, claimed_here};
-use crate::segment::{Attic, Index, Table};
+use crate::segment::{Attic, Index, Place, Table};
 use crate::seniority::Seniority;
 use crate::slot::{Slot, contained, in_destructor};
 use crate::state::State;
@@ -67,12 +67,13 @@ impl<T> std::fmt::Debug for Core<T> {
     }
 }
 
-/// A slot that the caller owns, and the generation that its next entity gets.
+/// A slot that the caller owns, for its next entity.
 #[derive(Debug)]
 pub(super) struct Vacancy<'c, T> {
     pub(super) slot: &'c Slot<T>,
     pub(super) index: Index,
-    pub(super) generation: NonZeroU32,
+    /// The handle of that entity.
+    pub(super) handle: Handle,
     /// Where the slot came from, and where its entity is counted.
     pub(super) magazine: Claimed<'c>,
     /// Whether another entity was ended to make room.
@@ -83,7 +84,14 @@ impl<T> Core<T> {
     /// The handle of a slot's entity.
     #[inline]
     pub(super) fn handle(&self, index: Index, generation: NonZeroU32) -> Handle {
-        Handle::new(EntityId::from_bits(self.first_id + u64::from(index.0)), generation)
+        self.handle_at(index, Place::of(index.0.into()), generation)
+    }
+
+    /// As [`handle`](Core::handle), where the place of the slot's segment is known.
+    #[inline]
+    pub(super) fn handle_at(&self, index: Index, place: Place, generation: NonZeroU32) -> Handle {
+        let id = EntityId::from_bits(self.first_id + u64::from(index.0));
+        Handle::placed(id, generation, place)
     }
 
     /// The slot that a handle speaks of, whatever bits it is made of. The session is what keeps it.
@@ -91,7 +99,7 @@ impl<T> Core<T> {
     pub(super) fn find(&self, handle: Handle) -> Result<&Slot<T>, LookupError> {
         // Scene and range in one: a handle of another scene is as far off as one that was guessed.
         let seq = handle.id().to_bits().wrapping_sub(self.first_id);
-        self.table.find(seq).ok_or_else(|| self.elsewhere(handle))
+        self.table.find(seq, handle.place()).ok_or_else(|| self.elsewhere(handle))
     }
 
     /// Why a handle speaks of no slot that this store has.

@@ -7,7 +7,7 @@ use std::{ptr, slice};
 use super::core::Core;
 use crate::handle::Handle;
 use crate::memory::prefetch;
-use crate::segment::Index;
+use crate::segment::{Index, Place};
 use crate::slot::Slot;
 use crate::state::{State, StateSet};
 use crate::word::Filter;
@@ -41,6 +41,7 @@ impl<T> Core<T> {
             core: self,
             filter: Filter::readable(states),
             run: [].iter(),
+            place: Place::of(0),
             at: 0,
             end: self.made(),
         }
@@ -60,7 +61,7 @@ impl<T> Core<T> {
         let (made, filter) = (self.made(), Filter::readable(states));
         (0..made.div_ceil(JOB)).into_par_iter().flat_map_iter(move |job| {
             let (at, end) = (job * JOB, ((job + 1) * JOB).min(made));
-            Scan { core: self, filter, run: [].iter(), at, end }
+            Scan { core: self, filter, run: [].iter(), place: Place::of(at), at, end }
         })
     }
 }
@@ -72,6 +73,8 @@ pub(super) struct Scan<'c, T> {
     filter: Filter,
     /// What is left of the segment that it is in.
     run: slice::Iter<'c, Slot<T>>,
+    /// The place of that segment.
+    place: Place,
     /// The index of the next slot.
     at: u64,
     end: u64,
@@ -91,7 +94,8 @@ impl<'c, T> Scan<'c, T> {
         // SAFETY: an Acquire load saw the entity readable, under the caller's pin, which lasts as
         // long as the borrow of it (invariant 2, 4).
         let payload = unsafe { slot.payload.get() };
-        Some((self.core.handle(Index(index as u32), generation), word.state(), payload))
+        let handle = self.core.handle_at(Index(index as u32), self.place, generation);
+        Some((handle, word.state(), payload))
     }
 }
 
@@ -113,7 +117,10 @@ impl<'c, T> Iterator for Scan<'c, T> {
                 return None;
             }
             match self.core.table.run(self.at, self.end) {
-                Ok(slots) => self.run = slots.iter(),
+                Ok(slots) => {
+                    self.run = slots.iter();
+                    self.place = Place::of(self.at);
+                }
                 Err(missing) => self.at += missing,
             }
         }

@@ -1,6 +1,8 @@
 //! The operations of an entity's life, for a session: what `Store` and `Pinned` have in common.
 
+use std::mem::ManuallyDrop;
 use std::num::NonZeroU32;
+use std::ptr;
 
 use super::core::{Core, Vacancy};
 use crate::error::{HoldError, LookupError, SpawnError, SpawnFailure, TransitionError};
@@ -103,40 +105,65 @@ impl<T> Core<T> {
 
     #[inline]
     pub(super) fn guard_vacancy<'c>(&'c self, vacancy: Vacancy<'c, T>) -> Reserved<'c, T> {
-        let Vacancy { slot, index, generation, magazine, .. } = vacancy;
-        slot.word.set(SlotWord::reserved(generation.get()));
+        let Vacancy { slot, handle, magazine, .. } = vacancy;
+        slot.word.set(SlotWord::reserved(handle.generation_bits()));
         Self::count_spawn(magazine, Event::Spawned);
-        Reserved { slot, handle: self.handle(index, generation) }
+        Reserved { slot, handle }
     }
 
     /// Spawn and activate in a single store: None → Pending → Active, which nobody could see apart.
-    #[inline]
+    #[inline(always)]
     pub(super) fn spawn_active(
         &self,
         session: &Session,
         value: T,
     ) -> Result<Handle, SpawnError<T>> {
-        let vacancy = match self.reserve(session) {
-            Ok(vacancy) => vacancy,
-            Err(failure) => return Err(SpawnError { value, failure }),
-        };
-        Ok(self.show(vacancy, value))
+        let value = ManuallyDrop::new(value);
+        // SAFETY: it is moved out once: by this call if it answers a handle, and else below
+        // (invariant 5).
+        match unsafe { self.spawn_at_hand(session, &value) } {
+            Some(handle) => Ok(handle),
+            None => self.spawn_otherwise(session, ManuallyDrop::into_inner(value)),
+        }
+    }
+
+    /// A spawn into a slot that lies ready, which is the usual one. Apart, so that the handle comes back
+    /// in registers: out of memory it would be read as a whole right after it was written by halves,
+    /// which processors wait for.
+    ///
+    /// # Safety
+    /// * If a handle comes back, the value was moved out.
+    #[inline(never)]
+    unsafe fn spawn_at_hand(&self, session: &Session, value: &ManuallyDrop<T>) -> Option<Handle> {
+        let vacancy = self.reserve_at_hand(session)?;
+        // SAFETY: the caller's duty: this is the one move (invariant 5).
+        let value = unsafe { ptr::read(&raw const **value) };
+        Some(self.show(vacancy, value))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn spawn_otherwise(&self, session: &Session, value: T) -> Result<Handle, SpawnError<T>> {
+        match self.reserve_otherwise(session) {
+            Ok(vacancy) => Ok(self.show(vacancy, value)),
+            Err(failure) => Err(SpawnError { value, failure }),
+        }
     }
 
     /// The way from a vacancy to an Active entity.
     #[inline(always)]
     pub(super) fn show(&self, vacancy: Vacancy<'_, T>, value: T) -> Handle {
-        let Vacancy { slot, index, generation, magazine, .. } = vacancy;
+        let Vacancy { slot, index, handle, magazine, .. } = vacancy;
         if planted("publication before the payload") {
-            slot.word.publish(generation.get());
+            slot.word.publish(handle.generation_bits());
         }
         // SAFETY: the vacancy is owned, and its cell is empty (invariant 5).
         unsafe { slot.payload.write(value) };
         pause_point!("payload written, not published");
         self.stamp(index);
-        slot.word.publish(generation.get());
+        slot.word.publish(handle.generation_bits());
         Self::count_spawn(magazine, Event::Shown);
-        self.handle(index, generation)
+        handle
     }
 
     /// Ends what a guard has to itself, before the caller takes the payload or where there is none.

@@ -11,7 +11,7 @@ macro_rules! shared_operations {
         ///
         /// # Complexity
         /// As for `spawn`; the word is stored once, with Release.
-        #[inline]
+        #[inline(always)]
         pub fn spawn_active(&$this, value: T) -> Result<Handle, SpawnError<T>> {
             $store.core().spawn_active($light, value)
         }

@@ -236,7 +236,8 @@ impl<T> Core<T> {
                 slot.word.set(word.buried_empty());
             }
             if let Some(generation) = self.renew(session, slot) {
-                let vacancy = Vacancy { slot, index, generation, magazine, forced: false };
+                let handle = self.handle(index, generation);
+                let vacancy = Vacancy { slot, index, handle, magazine, forced: false };
                 return Ok((vacancy, furnished));
             }
         }

@@ -10,6 +10,7 @@ use crate::error::SpawnFailure;
 use crate::free::Event;
 use crate::memory::OutOfMemory;
 use crate::reclaim::Session;
+use crate::segment::Place;
 use crate::slot::{Slot, in_destructor};
 use crate::state::State;
 
@@ -23,14 +24,32 @@ impl<T> Core<T> {
     /// A slot for one more entity, permit included, or the count of a refusal.
     #[inline(always)]
     pub(super) fn reserve(&self, session: &Session) -> Result<Vacancy<'_, T>, SpawnFailure> {
-        if !Self::nested() && self.permits.as_ref().is_none_or(|p| p.take_at_home(session.home())) {
-            if let Some(vacancy) = self.take_at_hand(session) {
-                return Ok(vacancy);
-            }
-            if let Some(permits) = &self.permits {
-                permits.give(session.home());
-            }
+        match self.reserve_at_hand(session) {
+            Some(vacancy) => Ok(vacancy),
+            None => self.reserve_otherwise(session),
         }
+    }
+
+    /// The slot on top of the magazine, with a permit of the thread's own shard.
+    #[inline(always)]
+    pub(super) fn reserve_at_hand(&self, session: &Session) -> Option<Vacancy<'_, T>> {
+        if Self::nested() || self.permits.as_ref().is_some_and(|p| !p.take_at_home(session.home()))
+        {
+            return None;
+        }
+        let vacancy = self.take_at_hand(session);
+        if let (None, Some(permits)) = (&vacancy, &self.permits) {
+            permits.give(session.home());
+        }
+        vacancy
+    }
+
+    /// A slot that does not lie ready.
+    #[cold]
+    pub(super) fn reserve_otherwise(
+        &self,
+        session: &Session,
+    ) -> Result<Vacancy<'_, T>, SpawnFailure> {
         session.ensure_pinned();
         self.reserve_by(session, || self.take_vacancy(session), |vacancy| vacancy)
     }
@@ -85,10 +104,12 @@ impl<T> Core<T> {
         let magazine = session.at_hand(&self.circulation)?;
         let index = magazine.take()?;
         pause_point!("slot taken, not renewed");
-        let slot = self.table.known(index);
+        let place = Place::of(index.0.into());
+        let slot = self.table.known_at(index, place);
         let count = |event| magazine.tally.of(event).add_owned(1);
         let generation = self.renew_counted(session, slot, count)?;
-        Some(Vacancy { slot, index, generation, magazine, forced: false })
+        let handle = self.handle_at(index, place, generation);
+        Some(Vacancy { slot, index, handle, magazine, forced: false })
     }
 
     #[cold]

@@ -33,7 +33,7 @@ pub(super) const HOLDS_MASK: u64 = (MAX_HOLDS as u64) << HOLDS_SHIFT;
 pub(crate) const GENERATION_SHIFT: u32 = 32;
 
 /// State bits that Active and Dying share and no other state has: `state & MASK == READABLE`.
-pub(super) const READABLE_MASK: u64 = 0b110;
+pub(crate) const READABLE_MASK: u64 = 0b110;
 pub(crate) const READABLE: u64 = 0b010;
 
 const _: () = {

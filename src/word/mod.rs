@@ -9,7 +9,7 @@ mod layout;
 mod snapshot;
 mod transition;
 
-pub(crate) use layout::{GENERATION_SHIFT, MAX_HOLDS, READABLE};
+pub(crate) use layout::{GENERATION_SHIFT, MAX_HOLDS, READABLE, READABLE_MASK};
 pub(crate) use snapshot::{Filter, SlotWord};
 pub(crate) use transition::{Reap, Refusal, Step, Unhold};
 

@@ -61,20 +61,20 @@ impl SlotWord {
     /// Whether an entity of this generation may be read: Active or Dying, in one comparison.
     #[inline]
     pub(crate) const fn readable_as(self, generation: u32) -> bool {
-        self.readable_bits() == ((generation as u64) << GENERATION_SHIFT) | READABLE
+        self.reads_as(((generation as u64) << GENERATION_SHIFT) | READABLE)
     }
 
     /// [`readable_as`](SlotWord::readable_as) the generation of a handle, which has its part of the
     /// comparison ready.
     #[inline]
     pub(crate) const fn readable_by(self, handle: Handle) -> bool {
-        self.readable_bits() == handle.readable_bits()
+        self.reads_as(handle.readable_bits())
     }
 
-    /// The generation, and the bits that tell whether it may be read.
+    /// Whether the generation, and the bits that tell whether it may be read, are those.
     #[inline]
-    const fn readable_bits(self) -> u64 {
-        self.0 & ((u32::MAX as u64) << GENERATION_SHIFT | READABLE_MASK)
+    const fn reads_as(self, bits: u64) -> bool {
+        (self.0 ^ bits) & ((u32::MAX as u64) << GENERATION_SHIFT | READABLE_MASK) == 0
     }
 
     /// Whether an entity of this generation is Active, and nothing else is said of it.
