@@ -154,7 +154,8 @@ fn table_of_the_models_has_each_and_what_the_runs_require_of_it() {
     assert!(differ.is_empty(), "without a row, or without a model: {differ:#?}");
     let (faults, tags) = (table("FAULTS"), ledger());
     for (model, caught) in &catches {
-        for name in caught.split(", ").filter(|name| !name.is_empty()) {
+        assert!(!caught.is_empty(), "{model} catches nothing");
+        for name in caught.split(", ") {
             let fault = name.trim_matches('"');
             let is_planted =
                 name.starts_with('"') && faults.iter().any(|(known, _)| known == fault);
