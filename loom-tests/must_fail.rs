@@ -9,8 +9,22 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// Each fault that `planted` knows, and the model that catches it.
-const FAULTS: [(&str, &str); 33] = [
+const FAULTS: [(&str, &str); 38] = [
     ("sweep ignores tickets", "scene::ticket_against_a_sweep_keeps_the_actor_or_is_refused"),
+    ("request tried once", "scene::requests_of_two_come_out_once_each"),
+    (
+        "inbox closed after it was emptied",
+        "scene::remote_creation_against_shutdown_leaves_nothing_pending",
+    ),
+    (
+        "hold of what is pending",
+        "scene::remote_creation_against_a_frame_is_admitted_in_it_or_the_next",
+    ),
+    (
+        "kill ahead of its actor dropped",
+        "scene::remote_kill_ahead_of_its_actor_is_carried_out_after_the_admission",
+    ),
+    ("kill carried out in a shutdown", "scene::remote_kill_against_shutdown_ends_the_actor_once"),
     ("untagged head", "free::box_given_back_at_once_has_one_owner"),
     ("push without a grace period", "reclaim::reader_against_kill_reap_and_respawn_reads_its_own"),
     (

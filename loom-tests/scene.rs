@@ -1,15 +1,18 @@
 //! A scene and its remotes: the inbox, and creation, killing and tickets against the sweep and the
 //! shutdown.
 //!
-//! What runs whole frames is explored with one preemption: with two, the four of them take seven
-//! minutes for 1.9 million interleavings, and find nothing either.
+//! What runs whole frames is explored with one preemption: with two, four of the five took seven
+//! minutes for 1.9 million interleavings, and found nothing either.
+
+use std::sync::Arc as StdArc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use loom::cell::UnsafeCell;
 use loom::thread;
 
 use super::{explore, model};
 use crate::scene::testing::{Inbox, Link};
-use crate::scene::{Actor, Core, CreateError, Scene, TickContext};
+use crate::scene::{Actor, Commands, Core, CreateError, Scene, TickContext};
 use crate::state::State;
 use crate::sync::Arc;
 
@@ -116,7 +119,9 @@ fn shutdown_asked_for_by_another_thread_shows_what_it_did() {
     });
 }
 
-struct Unit;
+/// An actor that says when its created hooks run.
+#[derive(Default)]
+struct Unit(StdArc<AtomicBool>);
 
 impl Core for Unit {
     type Definition = ();
@@ -124,11 +129,15 @@ impl Core for Unit {
     type Public = ();
 
     fn construct(_: u32) -> Unit {
-        Unit
+        Unit::default()
     }
     fn init(_: &mut Actor<Unit>, (): &()) {}
     fn publish(_: &Actor<Unit>) {}
     fn tick(_: &mut Actor<Unit>, _: &TickContext<'_, Unit>, _: f32) {}
+
+    fn on_created(actor: &mut Actor<Unit>, _: &mut Commands<'_, Unit>) {
+        actor.core.0.store(true, Ordering::Relaxed);
+    }
 }
 
 fn scene() -> Scene<Unit> {
@@ -137,11 +146,21 @@ fn scene() -> Scene<Unit> {
 
 #[test]
 fn remote_creation_against_a_frame_is_admitted_in_it_or_the_next() {
-    explore("remote_creation_against_a_frame_is_admitted_in_it_or_the_next", 1, 0, || {
+    explore("remote_creation_against_a_frame_is_admitted_in_it_or_the_next", 1, 1000, || {
         let mut scene = scene();
         let remote = scene.remote();
         let spawner = thread::spawn(move || {
-            remote.create_actor(7, std::sync::Arc::new(()), |actor| actor.position += 1).unwrap()
+            let hooks_have_run = StdArc::new(AtomicBool::new(false));
+            let told = StdArc::clone(&hooks_have_run);
+            let configure = |actor: &mut Actor<Unit>| {
+                actor.position += 1;
+                actor.core.0 = told;
+            };
+            let unit = remote.create_actor(7, StdArc::new(()), configure).unwrap();
+            // Nobody has a ticket of an actor that may still be cancelled.
+            let ticket = remote.settle(unit).ok();
+            assert!(ticket.is_none() || hooks_have_run.load(Ordering::Relaxed));
+            unit
         });
         scene.tick(0.0);
         let unit = spawner.join().unwrap();
@@ -151,13 +170,39 @@ fn remote_creation_against_a_frame_is_admitted_in_it_or_the_next() {
     });
 }
 
+/// Whoever is told of a handle while its actor is made may be faster than the maker.
+#[test]
+fn remote_kill_ahead_of_its_actor_is_carried_out_after_the_admission() {
+    explore("remote_kill_ahead_of_its_actor_is_carried_out_after_the_admission", 1, 100, || {
+        let mut scene = scene();
+        let (maker, killer) = (scene.remote(), scene.remote());
+        let mut told = (0, 0, 0);
+        let mut tick = || {
+            scene.tick(0.0);
+            let frame = scene.last_frame();
+            told = (told.0 + frame.created, told.1 + frame.killed, told.2 + frame.refused);
+        };
+        let mut killing = None;
+        let configure = |actor: &mut Actor<Unit>| {
+            let unit = actor.handle();
+            killing = Some(thread::spawn(move || assert!(killer.kill_actor(unit))));
+            // A frame while it is still made.
+            tick();
+        };
+        let unit = maker.create_actor(7, StdArc::new(()), configure).unwrap();
+        killing.unwrap().join().unwrap();
+        (0..3).for_each(|_| tick());
+        assert!(scene.state(unit).is_err());
+        assert_eq!(told, (1, 1, 0), "created, killed, refused");
+    });
+}
+
 #[test]
 fn remote_creation_against_shutdown_leaves_nothing_pending() {
-    explore("remote_creation_against_shutdown_leaves_nothing_pending", 1, 0, || {
+    explore("remote_creation_against_shutdown_leaves_nothing_pending", 1, 1000, || {
         let mut scene = scene();
         let remote = scene.remote();
-        let spawner =
-            thread::spawn(move || remote.create_actor(7, std::sync::Arc::new(()), |_| ()));
+        let spawner = thread::spawn(move || remote.create_actor(7, StdArc::new(()), |_| ()));
         scene.shutdown();
         let created = spawner.join().unwrap();
         if let Err(refused) = created {
@@ -169,7 +214,7 @@ fn remote_creation_against_shutdown_leaves_nothing_pending() {
 
 #[test]
 fn ticket_against_a_sweep_keeps_the_actor_or_is_refused() {
-    explore("ticket_against_a_sweep_keeps_the_actor_or_is_refused", 1, 0, || {
+    explore("ticket_against_a_sweep_keeps_the_actor_or_is_refused", 1, 100, || {
         let mut scene = scene();
         let unit = scene.create_actor(7, &(), |_| ()).unwrap();
         scene.kill_actor(unit).unwrap();
@@ -192,7 +237,7 @@ fn ticket_against_a_sweep_keeps_the_actor_or_is_refused() {
 
 #[test]
 fn remote_kill_against_shutdown_ends_the_actor_once() {
-    explore("remote_kill_against_shutdown_ends_the_actor_once", 1, 0, || {
+    explore("remote_kill_against_shutdown_ends_the_actor_once", 1, 100, || {
         let mut scene = scene();
         let unit = scene.create_actor(7, &(), |_| ()).unwrap();
         let remote = scene.remote();
@@ -200,5 +245,6 @@ fn remote_kill_against_shutdown_ends_the_actor_once() {
         scene.shutdown();
         killer.join().unwrap();
         assert_eq!((scene.store_stats().live, scene.last_frame().destroyed), (0, 1));
+        assert_eq!(scene.last_frame().killed, 0, "the hooks of a kill are not for the shutdown");
     });
 }

@@ -72,6 +72,15 @@ fn table(name: &str) -> Vec<(String, String)> {
     texts.chunks(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
 }
 
+/// The table of `loom-tests/README.md`: each model, and what it catches.
+fn catches() -> BTreeMap<String, String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("loom-tests/README.md");
+    let text = fs::read_to_string(path).unwrap();
+    let rows = text.lines().filter(|line| line.starts_with("| `"));
+    let cells = rows.map(|row| Vec::from_iter(row.trim_matches('|').split('|').map(str::trim)));
+    cells.map(|cells| (cells[0].trim_matches('`').to_owned(), cells[3].to_owned())).collect()
+}
+
 /// Every model, as `module::name`.
 fn models() -> BTreeSet<String> {
     let mut models = BTreeSet::new();
@@ -134,5 +143,29 @@ fn fault_run_plants_each_fault_in_the_code() {
     assert_eq!(faults, planted);
     for (fault, model) in table {
         assert!(models.contains(&model), "{fault} names {model}, which does not exist");
+    }
+}
+
+#[test]
+fn table_of_the_models_has_each_and_what_the_runs_require_of_it() {
+    let catches = catches();
+    let rows = BTreeSet::from_iter(catches.keys().cloned());
+    let differ = Vec::from_iter(&rows ^ &models());
+    assert!(differ.is_empty(), "without a row, or without a model: {differ:#?}");
+    let (faults, tags) = (table("FAULTS"), ledger());
+    for (model, caught) in &catches {
+        assert!(!caught.is_empty(), "{model} catches nothing");
+        for name in caught.split(", ") {
+            let fault = name.trim_matches('"');
+            let is_planted =
+                name.starts_with('"') && faults.iter().any(|(known, _)| known == fault);
+            assert!(is_planted || tags.contains_key(name), "{model} names {name}: what is that?");
+        }
+    }
+    for (fault, model) in faults {
+        assert!(catches[&model].contains(&format!("\"{fault}\"")), "{model} catches {fault}");
+    }
+    for (side, model) in table("SIDES") {
+        assert!(catches[&model].contains(&side[..2]), "{model} catches {side}");
     }
 }

@@ -13,6 +13,7 @@ use super::{Actor, Scene, trace};
 use crate::handle::Handle;
 use crate::reason::EndReason;
 use crate::state::State;
+use crate::sync::planted;
 
 /// How many hooks of an event were begun: they, and no others, are told of the end.
 #[derive(Clone, Copy)]
@@ -59,7 +60,8 @@ impl<C: Core> Scene<C> {
                 Work::Kill(handle) => self.kill(handle),
                 Work::RemoteKill(handle) => {
                     // Whoever makes it has not sent it yet: the next frame looks again.
-                    let ahead = self.registry.store.existence(handle) == Ok(State::Pending);
+                    let ahead = self.registry.store.existence(handle) == Ok(State::Pending)
+                        && !planted("kill ahead of its actor dropped");
                     if !ahead || self.link.kill(handle).is_err() {
                         self.kill(handle);
                     }

@@ -8,7 +8,7 @@
 use std::marker::PhantomData;
 use std::ptr;
 
-use crate::sync::{AtomicPtr, Ordering};
+use crate::sync::{AtomicPtr, Ordering, planted};
 
 struct Node<T> {
     value: T,
@@ -67,6 +67,7 @@ impl<T> Inbox<T> {
             );
             match swap {
                 Ok(_) => return Ok(()),
+                Err(actual) if actual != closed() && planted("request tried once") => return Ok(()),
                 Err(actual) => newest = actual,
             }
         }
@@ -86,6 +87,11 @@ impl<T> Inbox<T> {
 
     /// Refuses every later push; what was pushed before, the oldest first.
     pub(crate) fn close(&self) -> Taken<T> {
+        if planted("inbox closed after it was emptied") {
+            let taken = self.take();
+            self.newest.store(closed(), Ordering::Relaxed);
+            return taken;
+        }
         // Acquire N1: as in `take`. A push comes before this exchange, and is taken, or after it, and
         // is refused.
         let newest = self.newest.swap(closed(), ord!(Acquire: N1));

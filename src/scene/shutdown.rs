@@ -3,8 +3,10 @@
 use super::actor::Core;
 use super::remote::Request;
 use super::teardown::Teardown;
+use super::work::Work;
 use super::{Scene, trace};
 use crate::reason::EndReason;
+use crate::sync::planted;
 
 impl<C: Core> Scene<C> {
     /// Ends the scene if somebody has asked for it; whether it is ended.
@@ -34,6 +36,11 @@ impl<C: Core> Scene<C> {
                 self.panics.contain(|| drop(actor));
                 let _ = self.registry.store.cancel(newborn.handle);
                 trace::cancelled(newborn.handle, EndReason::Shutdown);
+            } else if let (Request::Kill(h), true) =
+                (request, planted("kill carried out in a shutdown"))
+            {
+                self.queue.push_back(Work::Kill(h));
+                self.drain();
             }
         }
     }

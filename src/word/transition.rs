@@ -231,9 +231,9 @@ impl SlotWord {
             {
                 Err(Refusal::ReapRequested)
             }
-            State::Active | State::Dying => self.hold_again(),
-            State::Pending => Err(Refusal::NotYet),
+            State::Pending if !planted("hold of what is pending") => Err(Refusal::NotYet),
             State::None | State::Dead => Err(Refusal::Gone),
+            State::Active | State::Dying | State::Pending => self.hold_again(),
         }
     }
 

@@ -1,0 +1,162 @@
+//! Memory that is given back beside readers, spawns, scans, and others that give back.
+
+#[path = "shrink/steps.rs"]
+#[allow(dead_code, reason = "each file of tests uses a part of it")]
+mod steps;
+mod support;
+
+use std::collections::HashSet;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hatchery::{Limits, LookupError, Store};
+use steps::fill;
+use support::{Census, Dice, assert_accounts};
+
+#[test]
+fn reader_keeps_what_it_may_be_looking_at_until_it_goes() {
+    let census = Census::new();
+    let store = Store::new();
+    let all = fill(&store, &census, 5000);
+    store.despawn_batch(&all);
+    store.reclaim();
+    let (top, slots) = (store.stats().bytes, store.slots());
+    let shrunk = Barrier::new(2);
+    std::thread::scope(|scope| {
+        let reader = store.pin();
+        let mut walk = reader.iter_in(hatchery::StateSet::READABLE);
+        assert!(walk.next().is_none());
+        scope.spawn(|| {
+            assert!(store.shrink() > 0);
+            shrunk.wait();
+        });
+        shrunk.wait();
+        assert_eq!(store.slots(), 0);
+        assert!(store.stats().bytes > top / 2, "still there: {:?}", store.stats());
+        all.iter().for_each(|&handle| assert!(reader.get(handle).is_err()));
+        // It serves anew all the same, elsewhere.
+        let new = reader.spawn_active(census.payload(1)).unwrap();
+        assert_eq!(reader.get(new).unwrap().tag(), 1);
+        reader.despawn(new).unwrap();
+    });
+    store.shrink();
+    assert!(store.stats().bytes < top / 10, "{top}, {:?}", store.stats());
+    assert!(slots > 0 && store.slots() == 0);
+    drop(store);
+}
+
+#[test]
+fn shrinks_at_the_same_time_give_each_segment_back_once() {
+    let census = Census::new();
+    let store = Store::new();
+    for _ in 0..20 {
+        let all = fill(&store, &census, 3000);
+        store.despawn_batch(&all);
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| store.shrink());
+            }
+        });
+        store.shrink();
+        assert_eq!(store.slots(), 0);
+        assert_accounts(&store.stats());
+    }
+    drop(store);
+}
+
+/// Everything at once: what is alive reads as itself, whatever is given back meanwhile.
+#[test]
+fn shrink_beside_spawns_kills_reads_and_scans_loses_and_doubles_nothing() {
+    let census = Census::new();
+    let rounds = if cfg!(miri) { 2 } else { 60 };
+    for limits in [Limits::UNBOUNDED, Limits::reject(6000)] {
+        let store = Store::builder().limits(limits).shards(2).build().unwrap();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let (store, census, done) = (&store, &census, &done);
+            let workers: Vec<_> = (0..2)
+                .map(|worker| {
+                    scope.spawn(move || {
+                        let mut dice = Dice::new(worker);
+                        let (mut mine, mut dead) = (Vec::new(), Vec::new());
+                        for round in 0..rounds {
+                            let most = dice.roll(3000);
+                            for _ in 0..most {
+                                let tag = dice.roll(u64::MAX);
+                                if let Ok(handle) = store.spawn_active(census.payload(tag)) {
+                                    mine.push((handle, tag));
+                                }
+                            }
+                            for &(handle, tag) in &mine {
+                                assert_eq!(store.pin().get(handle).unwrap().tag(), tag);
+                            }
+                            let least = dice.roll(50) as usize;
+                            while mine.len() > least {
+                                let at = dice.roll(mine.len() as u64) as usize;
+                                let (handle, _) = mine.swap_remove(at);
+                                store.despawn(handle).unwrap();
+                                dead.push(handle);
+                            }
+                            if round % 8 == worker {
+                                store.shrink();
+                            }
+                        }
+                        (mine, dead)
+                    })
+                })
+                .collect();
+            scope.spawn(move || {
+                while !done.load(Ordering::Relaxed) {
+                    store.shrink();
+                    std::thread::yield_now();
+                }
+            });
+            scope.spawn(move || {
+                let mut seen = 0;
+                while !done.load(Ordering::Relaxed) {
+                    let pinned = store.pin();
+                    let handles =
+                        HashSet::<_>::from_iter(pinned.iter().map(|(handle, payload)| {
+                            seen += u64::from(payload.tag() > 0);
+                            handle
+                        }));
+                    for handle in handles {
+                        if let Ok(payload) = pinned.get(handle) {
+                            payload.tag();
+                        }
+                    }
+                }
+                seen
+            });
+            let mut ever = HashSet::new();
+            let mut live = 0;
+            for worker in workers {
+                let (mine, dead) = worker.join().unwrap();
+                live += mine.len();
+                for &(handle, tag) in &mine {
+                    assert!(ever.insert(handle), "{handle} was issued twice");
+                    assert_eq!(store.pin().get(handle).unwrap().tag(), tag);
+                }
+                for handle in dead {
+                    assert!(ever.insert(handle), "{handle} was issued twice");
+                    let answer = store.state(handle).unwrap_err();
+                    assert!(matches!(
+                        answer,
+                        LookupError::NotFound { .. } | LookupError::Stale { .. }
+                    ));
+                }
+            }
+            done.store(true, Ordering::Relaxed);
+            assert_eq!(store.len(), live);
+        });
+        store.shrink();
+        let stats = store.stats();
+        assert_accounts(&stats);
+        assert_eq!(stats.slots, stats.live + stats.free, "{stats:?}");
+        assert_eq!(census.alive(), stats.live);
+        store.clear();
+        store.shrink();
+        assert_eq!(store.slots(), 0, "{:?}", store.stats());
+        drop(store);
+    }
+}
