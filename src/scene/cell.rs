@@ -1,14 +1,13 @@
 //! Where an actor lives: in a slot of the store, and nobody looks inside but the scene.
 
 use std::fmt;
-use std::ptr::NonNull;
 
 use super::actor::{Actor, Core};
 use super::components::Components;
 use crate::error::SpawnFailure;
 use crate::handle::Handle;
 use crate::memory::prefetch;
-use crate::store::Store;
+use crate::store::{Place, Store};
 use crate::sync::UnsafeCell;
 
 /// The payload of the scene's store. Empty once its actor has been destroyed.
@@ -27,13 +26,9 @@ struct Inside<C: Core> {
 // look inside (invariant 16). What is in it is Send.
 unsafe impl<C: Core> Sync for ActorCell<C> {}
 
-/// A cell that the scene has taken in.
-pub(super) struct CellRef<C: Core>(NonNull<ActorCell<C>>);
-
-// SAFETY: it gives nothing by itself; who looks inside vouches for being alone (invariant 16).
-unsafe impl<C: Core> Send for CellRef<C> {}
-// SAFETY: as above (invariant 16).
-unsafe impl<C: Core> Sync for CellRef<C> {}
+/// A cell that the scene has taken in. It gives nothing by itself: who looks inside vouches for being
+/// alone.
+pub(super) struct CellRef<C: Core>(Place<ActorCell<C>>);
 
 impl<C: Core> Clone for CellRef<C> {
     fn clone(&self) -> CellRef<C> {
@@ -69,21 +64,27 @@ impl<C: Core> Newborn<C> {
             let actor = Some(Actor::make(handle, block(), position, definition, configure));
             ActorCell(UnsafeCell::new(Inside { birth: 0, dying: false, actor }))
         })?;
-        let cell = CellRef(NonNull::from(&*pending));
+        let cell = CellRef(pending.place());
         Ok(Newborn { handle: pending.detach(), cell })
     }
 }
 
 impl<C: Core> CellRef<C> {
-    pub(super) fn of(cell: &ActorCell<C>) -> CellRef<C> {
-        CellRef(NonNull::from(cell))
+    pub(super) fn at(place: Place<ActorCell<C>>) -> CellRef<C> {
+        CellRef(place)
+    }
+
+    /// Where it lies.
+    pub(super) fn place(self) -> Place<ActorCell<C>> {
+        self.0
     }
 
     /// # Safety
     /// * The slot of the cell is not Dead as long as the borrow lasts, and its store is there.
+    #[inline]
     unsafe fn cell<'a>(self) -> &'a ActorCell<C> {
         // SAFETY: the caller's duty (invariant 16).
-        unsafe { self.0.as_ref() }
+        unsafe { self.0.payload() }
     }
 
     /// The actor, unless it has been destroyed.
@@ -151,7 +152,7 @@ impl<C: Core> CellRef<C> {
     /// Asks for the lines of the cell, which is to be looked into soon.
     #[inline]
     pub(super) fn prefetch(self) {
-        prefetch(self.0.as_ptr());
+        prefetch(self.0.address().as_ptr());
     }
 
     /// Takes the actor out: the cell is empty from here on.

@@ -6,7 +6,7 @@ use super::commands::Commands;
 use super::components::Walk;
 use super::error::CreateError;
 use super::random::{Dice, Drawer};
-use super::registry::Doomed;
+use super::registry::Entry;
 use super::teardown::Teardown;
 use super::work::Work;
 use super::{Actor, Scene, trace};
@@ -183,15 +183,15 @@ impl<C: Core> Scene<C> {
     }
 
     /// The destroyed hooks of an actor, and its drop.
-    pub(super) fn destroy(&mut self, doomed: &Doomed<C>, reason: EndReason) {
+    pub(super) fn destroy(&mut self, doomed: &Entry<C>, reason: EndReason) {
         self.tell_destroyed(doomed.cell, ALL, reason);
         self.let_go(doomed);
         self.report.destroyed += 1;
-        trace::destroyed(doomed.handle, reason);
+        trace::destroyed(self.registry.handle(doomed), reason);
     }
 
     /// Drops an actor, but for the block of its components, and what it has published.
-    fn let_go(&mut self, doomed: &Doomed<C>) {
+    fn let_go(&mut self, doomed: &Entry<C>) {
         let Scene { registry, published, panics, .. } = self;
         let mut actor = registry.take(doomed);
         let components = actor.as_mut().map(|actor| std::mem::take(&mut actor.components));
@@ -199,7 +199,7 @@ impl<C: Core> Scene<C> {
         panics.contain_each(|| {
             drop(actor.take());
             components.clear();
-            published.forget(doomed.handle);
+            published.forget(doomed);
         });
         registry.spares.keep(components);
     }

@@ -10,9 +10,9 @@ use super::spares::Spares;
 use super::trace;
 use crate::error::{LookupError, SpawnFailure, TransitionError};
 use crate::handle::Handle;
-use crate::id::{EntityId, SceneId};
+use crate::id::EntityId;
 use crate::state::State;
-use crate::store::{Sealed, Sealing, Store};
+use crate::store::{Ending, Sealing, Store};
 
 /// An actor that is Active or Dying.
 pub(super) struct Entry<C: Core> {
@@ -21,12 +21,6 @@ pub(super) struct Entry<C: Core> {
     pub(super) birth: u64,
     pub(super) index: u32,
     generation: NonZeroU32,
-}
-
-/// An actor that was killed, and waits for its sweep.
-pub(super) struct Doomed<C: Core> {
-    pub(super) handle: Handle,
-    pub(super) cell: CellRef<C>,
 }
 
 /// What the store has still to count.
@@ -41,7 +35,7 @@ pub(super) struct Registry<C: Core> {
     pub(super) store: Store<ActorCell<C>>,
     alive: Vec<Entry<C>>,
     /// In order of killing.
-    doomed: Vec<Doomed<C>>,
+    doomed: Vec<Entry<C>>,
     /// The creation numbers of those that a sweep has destroyed; kept for its memory.
     gone: Vec<u64>,
     /// Creation numbers given out.
@@ -73,8 +67,8 @@ impl<C: Core> Registry<C> {
     fn cell_with_state(&self, h: Handle) -> Result<(CellRef<C>, State), LookupError> {
         // SAFETY: nobody but the thread that has the scene ends an actor of this store, and it does
         // so with the registry to itself; nobody shrinks it (invariant 16).
-        let (cell, state) = unsafe { self.store.peek(h) }?;
-        Ok((CellRef::of(cell), state))
+        let (place, state) = unsafe { self.store.peek(h) }?;
+        Ok((CellRef::at(place), state))
     }
 
     pub(super) fn get(&self, h: Handle) -> Result<&Actor<C>, LookupError> {
@@ -142,10 +136,7 @@ impl<C: Core> Registry<C> {
         // SAFETY: nobody shrinks the store of a scene (invariant 16).
         unsafe { self.store.activate_unpinned(newborn.handle) }?;
         self.uncounted.get_mut().activated += 1;
-        let generation = newborn.handle.generation();
-        let index = newborn.handle.seq() as u32;
-        let cell = newborn.cell;
-        self.alive.push(Entry { cell, birth, index, generation });
+        self.alive.push(Entry::of(newborn.handle, newborn.cell, birth));
         Ok(())
     }
 
@@ -153,12 +144,14 @@ impl<C: Core> Registry<C> {
     /// pending-destroy hooks.
     pub(super) fn kill(&mut self, h: Handle) -> Result<CellRef<C>, TransitionError> {
         // SAFETY: as in `cell_with_state` (invariant 16).
-        let cell = CellRef::of(unsafe { self.store.kill_unpinned(h) }?);
+        let cell = CellRef::at(unsafe { self.store.kill_unpinned(h) }?);
         self.uncounted.get_mut().killed += 1;
         trace::killed(h);
         // SAFETY: this thread has the scene, and the registry to itself (invariant 16).
         unsafe { cell.set_dying() };
-        self.doomed.push(Doomed { handle: h, cell });
+        // SAFETY: as above (invariant 16).
+        let birth = unsafe { cell.birth() };
+        self.doomed.push(Entry::of(h, cell, birth));
         Ok(cell)
     }
 
@@ -170,27 +163,36 @@ impl<C: Core> Registry<C> {
         }
     }
 
-    /// Takes out every actor that was killed and that nobody holds a ticket for, in order of killing.
-    /// The caller owes each of them [`bury`](Registry::bury); the others wait for the next sweep.
-    pub(super) fn take_doomed(&mut self, into: &mut Vec<(Doomed<C>, Sealed)>) {
-        let store = &self.store;
-        self.doomed.retain(|doomed| match store.seal(doomed.handle) {
-            Ok(Sealing::Sealed(sealed)) => {
-                into.push((*doomed, sealed));
-                false
+    /// Takes out every actor that was killed and that nobody holds a ticket for, in order of killing,
+    /// by exchange for an empty list. The caller owes each of them [`bury`](Registry::bury); the others
+    /// wait for the next sweep.
+    pub(super) fn take_doomed(&mut self, taken: &mut Vec<Entry<C>>) {
+        std::mem::swap(&mut self.doomed, taken);
+        let held = &mut self.doomed;
+        taken.retain(|doomed| {
+            // SAFETY: nobody else ends an actor, so the slot of one that was killed is in use until
+            // it is buried (invariant 16).
+            let sealing = unsafe { doomed.cell.place().seal(doomed.generation) };
+            if matches!(sealing, Sealing::Held) {
+                held.push(*doomed);
             }
-            Ok(Sealing::Held) => true,
-            // Nobody else ends an actor, so this does not happen; it would be gone.
-            Err(_) => false,
+            // Nobody refuses, for the same reason; it would be gone.
+            matches!(sealing, Sealing::Sealed)
         });
     }
 
     /// Takes an actor whose destroyed hooks are done out of its cell.
-    pub(super) fn take(&mut self, doomed: &Doomed<C>) -> Option<Actor<C>> {
+    pub(super) fn take(&mut self, doomed: &Entry<C>) -> Option<Actor<C>> {
+        self.gone.push(doomed.birth);
         // SAFETY: this thread has the scene, and the actor is Dying (invariant 16).
-        self.gone.push(unsafe { doomed.cell.birth() });
-        // SAFETY: as above (invariant 16).
         unsafe { doomed.cell.take() }
+    }
+
+    /// Ends what [`take_doomed`](Registry::take_doomed) has sealed, once its actor is taken out.
+    #[inline]
+    pub(super) fn bury(ending: &mut Ending<'_, ActorCell<C>>, doomed: &Entry<C>) {
+        // SAFETY: the caller has it from `take_doomed`, and buries it once (invariant 16).
+        unsafe { ending.finish_empty(doomed.cell.place(), doomed.index, doomed.generation) };
     }
 
     /// Closes the gaps that the taken have left among the living.
@@ -212,34 +214,38 @@ impl<C: Core> Registry<C> {
     }
 
     /// Marks everybody who is Active as Dying, for the shutdown; all who exist, in order of creation.
-    pub(super) fn doom_all(&mut self) -> Vec<Doomed<C>> {
+    pub(super) fn doom_all(&mut self) -> Vec<Entry<C>> {
         self.doomed.clear();
-        let scene = self.store.scene();
-        let mut all = Vec::with_capacity(self.alive.len());
-        for entry in self.alive.drain(..) {
-            let handle = entry.handle(scene);
+        let all = std::mem::take(&mut self.alive);
+        for entry in &all {
             // Dying already, if it was killed.
-            let _ = self.store.kill(handle);
-            all.push(Doomed { handle, cell: entry.cell });
+            let _ = self.store.kill(self.handle(entry));
         }
         all
+    }
+
+    /// The handle of an actor.
+    #[inline]
+    pub(super) fn handle(&self, entry: &Entry<C>) -> Handle {
+        let bits = u64::from(self.store.scene().0) << EntityId::SEQ_BITS | u64::from(entry.index);
+        Handle::new(EntityId::from_bits(bits), entry.generation)
     }
 }
 
 impl<C: Core> Entry<C> {
-    fn handle(&self, scene: SceneId) -> Handle {
-        let bits = u64::from(scene.0) << EntityId::SEQ_BITS | u64::from(self.index);
-        Handle::new(EntityId::from_bits(bits), self.generation)
+    #[inline]
+    fn of(h: Handle, cell: CellRef<C>, birth: u64) -> Entry<C> {
+        Entry { cell, birth, index: h.seq() as u32, generation: h.generation() }
     }
 }
 
-impl<C: Core> Clone for Doomed<C> {
-    fn clone(&self) -> Doomed<C> {
+impl<C: Core> Clone for Entry<C> {
+    fn clone(&self) -> Entry<C> {
         *self
     }
 }
 
-impl<C: Core> Copy for Doomed<C> {}
+impl<C: Core> Copy for Entry<C> {}
 
 impl<C: Core> fmt::Debug for Registry<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -55,7 +55,7 @@ impl<C: Core> Scene<C> {
         for doomed in self.registry.doom_all() {
             self.destroy(&doomed, EndReason::Shutdown);
             // Deferred, where somebody has a ticket.
-            let _ = store.reap(doomed.handle);
+            let _ = store.reap(self.registry.handle(&doomed));
         }
         drop(pinned);
         self.published.clear();

@@ -15,6 +15,7 @@ mod lifecycle;
 mod pending;
 mod permits;
 mod pinned;
+mod place;
 mod refill;
 mod reuse;
 mod scenes;
@@ -33,7 +34,8 @@ pub use hold::Hold;
 pub use lifecycle::Reaped;
 pub use pending::Pending;
 pub use pinned::Pinned;
-pub(crate) use settling::{Sealed, Sealing};
+pub(crate) use place::Place;
+pub(crate) use settling::{Ending, Sealing};
 pub use weak::WeakStore;
 #[cfg(all(loom, test))]
 pub(crate) use {

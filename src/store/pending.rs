@@ -7,6 +7,7 @@ use std::ops::{Deref, DerefMut};
 use super::Store;
 use super::core::Core;
 use super::lifecycle::Reserved;
+use super::place::Place;
 use crate::free::Event;
 use crate::handle::Handle;
 use crate::reclaim::Session;
@@ -91,6 +92,11 @@ impl<'s, T> Pending<'s, T> {
     #[must_use = "to drop the payload as well, drop the guard"]
     pub fn cancel(self) -> T {
         ManuallyDrop::new(self).end()
+    }
+
+    /// Where the entity lies.
+    pub(crate) fn place(&self) -> Place<T> {
+        Place::of(self.slot)
     }
 
     /// Leaves the entity Pending without a guard: it is activated or cancelled by handle, later,

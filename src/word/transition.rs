@@ -184,6 +184,7 @@ impl SlotWord {
     }
 
     /// Dying → sealed, for a caller that has work to do before the entity is Dead. Waits for nobody.
+    #[inline]
     pub(crate) fn seal_dying(self) -> Step {
         let held = self.reap()?.state() != REAP.to && !planted("sweep ignores tickets");
         if held { Err(Refusal::Held) } else { Ok(self.with(REAP_REQUESTED)) }
