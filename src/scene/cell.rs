@@ -7,7 +7,7 @@ use super::components::Components;
 use crate::error::SpawnFailure;
 use crate::handle::Handle;
 use crate::memory::prefetch;
-use crate::store::{Place, Store};
+use crate::store::{Pending, Place, Store};
 use crate::sync::UnsafeCell;
 
 /// The payload of the scene's store. Empty once its actor has been destroyed.
@@ -44,7 +44,8 @@ impl<C: Core> PartialEq for CellRef<C> {
     }
 }
 
-/// An actor that is made, and Pending until its created hooks are done.
+/// An actor that is made, and Pending until its created hooks are done. Whoever has this has the guard
+/// of its slot, and owes it that it is shown or cancelled.
 pub(super) struct Newborn<C: Core> {
     pub(super) handle: Handle,
     pub(super) cell: CellRef<C>,
@@ -60,12 +61,48 @@ impl<C: Core> Newborn<C> {
         definition: &C::Definition,
         configure: impl FnOnce(&mut Actor<C>),
     ) -> Result<Newborn<C>, SpawnFailure> {
-        let pending = store.spawn_with(|handle| {
-            let actor = Some(Actor::make(handle, block(), position, definition, configure));
+        let mut pending = store.spawn_with(|handle| {
+            let actor = Some(Actor::construct(handle, block(), position));
             ActorCell(UnsafeCell::new(Inside { birth: 0, dying: false, actor }))
         })?;
-        let cell = CellRef(pending.place());
-        Ok(Newborn { handle: pending.detach(), cell })
+        // In its place: an actor is not moved from where it was constructed.
+        let unfinished = Unfinished(pending.actor_mut());
+        if let Some(actor) = unfinished.0 {
+            actor.complete(definition, configure);
+        }
+        std::mem::forget(unfinished);
+        let (handle, place) = pending.lay_aside();
+        Ok(Newborn { handle, cell: CellRef(place) })
+    }
+
+    /// Shows it to everybody: Pending → Active.
+    #[inline]
+    pub(super) fn show(self) {
+        // SAFETY: a newborn has the guard of its slot, and comes with what its maker wrote: in hand, by
+        // the queue, or by the inbox (invariant 16).
+        unsafe { self.cell.0.show(self.handle.generation()) };
+    }
+
+    /// Ends it, Pending → Dead, with what is left in the cell.
+    pub(super) fn cancel(self, store: &Store<ActorCell<C>>) {
+        // SAFETY: as in `show` (invariant 16).
+        drop(unsafe { Pending::take_up(store, self.handle, self.cell.0) });
+    }
+}
+
+/// An actor whose maker may panic: it goes before its slot does.
+struct Unfinished<'c, C: Core>(&'c mut Option<Actor<C>>);
+
+impl<C: Core> Drop for Unfinished<'_, C> {
+    fn drop(&mut self) {
+        *self.0 = None;
+    }
+}
+
+impl<C: Core> ActorCell<C> {
+    fn actor_mut(&mut self) -> &mut Option<Actor<C>> {
+        // SAFETY: whoever borrows the cell to write has it to itself (invariant 16).
+        self.0.with_mut(|inside| unsafe { &mut (*inside).actor })
     }
 }
 

@@ -48,14 +48,14 @@ impl<C: Core> Scene<C> {
                         made = Some(registry.make(position, &definition, configure));
                     });
                     match made {
-                        Some(Ok(newborn)) => self.introduce(&newborn),
+                        Some(Ok(newborn)) => self.introduce(newborn),
                         Some(Err(failure)) => {
                             self.report.refuse_creation(self.registry.store.scene(), failure);
                         }
                         None => {}
                     }
                 }
-                Work::Introduce(newborn) => self.introduce(&newborn),
+                Work::Introduce(newborn) => self.introduce(newborn),
                 Work::Kill(handle) => self.kill(handle),
                 Work::RemoteKill(handle) => {
                     // Whoever makes it has not sent it yet: the next frame looks again.
@@ -89,8 +89,9 @@ impl<C: Core> Scene<C> {
         }
         match self.registry.make(position, definition, configure) {
             Ok(newborn) => {
-                self.introduce(&newborn);
-                Ok(newborn.handle)
+                let handle = newborn.handle;
+                self.introduce(newborn);
+                Ok(handle)
             }
             Err(failure) => {
                 self.report.refuse_creation(self.registry.store.scene(), failure);
@@ -101,27 +102,29 @@ impl<C: Core> Scene<C> {
 
     /// The created hooks of an actor that is Pending; then it is Active. One that panics ends the
     /// creation, and whoever was told of it is told of its end.
-    pub(super) fn introduce(&mut self, newborn: &Newborn<C>) {
-        let birth = self.registry.number(newborn);
-        let begun = match self.tell_created(newborn.cell, birth) {
-            Ok(()) => match self.registry.activate(newborn, birth) {
-                Ok(()) => {
-                    self.report.created += 1;
-                    trace::created(newborn.handle);
-                    return;
-                }
-                // Nobody else knows the handle of what is Pending here, so this does not happen.
-                Err(_) => ALL,
-            },
-            Err(begun) => begun,
-        };
+    pub(super) fn introduce(&mut self, newborn: Newborn<C>) {
+        let birth = self.registry.number(&newborn);
+        match self.tell_created(newborn.cell, birth) {
+            Ok(()) => {
+                let handle = newborn.handle;
+                self.registry.activate(newborn, birth);
+                self.report.created += 1;
+                trace::created(handle);
+            }
+            Err(begun) => self.cancel(newborn, begun),
+        }
+    }
+
+    /// Ends an actor that is Pending, and tells those who were told of its creation.
+    #[cold]
+    fn cancel(&mut self, newborn: Newborn<C>, begun: Begun) {
+        let handle = newborn.handle;
         self.tell_destroyed(newborn.cell, begun, EndReason::Cancelled);
         // SAFETY: this thread has the scene, and the actor is Pending (invariant 16).
         let actor = unsafe { newborn.cell.take() };
         self.panics.contain(|| drop(actor));
-        // What is left in the slot is an empty cell.
-        let _ = self.registry.store.cancel(newborn.handle);
-        trace::cancelled(newborn.handle, EndReason::Cancelled);
+        newborn.cancel(&self.registry.store);
+        trace::cancelled(handle, EndReason::Cancelled);
     }
 
     fn tell_created(&mut self, cell: CellRef<C>, birth: u64) -> Result<(), Begun> {

@@ -128,16 +128,11 @@ impl<C: Core> Registry<C> {
     }
 
     /// Pending → Active: from here on it is found.
-    pub(super) fn activate(
-        &mut self,
-        newborn: &Newborn<C>,
-        birth: u64,
-    ) -> Result<(), TransitionError> {
-        // SAFETY: nobody shrinks the store of a scene (invariant 16).
-        unsafe { self.store.activate_unpinned(newborn.handle) }?;
-        self.uncounted.get_mut().activated += 1;
+    #[inline]
+    pub(super) fn activate(&mut self, newborn: Newborn<C>, birth: u64) {
         self.alive.push(Entry::of(newborn.handle, newborn.cell, birth));
-        Ok(())
+        newborn.show();
+        self.uncounted.get_mut().activated += 1;
     }
 
     /// Active → Dying: it does not tick any more, and waits for the sweep. The caller owes it its

@@ -122,18 +122,15 @@ impl<C: Core> SceneRemote<C> {
         let shutdown = CreateError::Shutdown { scene: self.scene };
         let store = self.open_store().ok_or(shutdown)?;
         let newborn = Newborn::make(&store, Components::new, position, &definition, configure)?;
-        let (handle, cell) = (newborn.handle, newborn.cell);
-        match self.link.inbox.push(Request::Admit(newborn)) {
-            Ok(()) => Ok(handle),
-            Err(_) => {
-                // SAFETY: nobody else knows of it, so it is still this thread's (invariant 16).
-                let refused = unsafe { cell.take() };
-                // For the same reason nobody else has ended it.
-                let _ = store.cancel(handle);
-                drop(refused);
-                Err(shutdown)
-            }
+        let handle = newborn.handle;
+        if let Err(Request::Admit(newborn)) = self.link.inbox.push(Request::Admit(newborn)) {
+            // SAFETY: it was given back, so it is this thread's again (invariant 16).
+            let refused = unsafe { newborn.cell.take() };
+            newborn.cancel(&store);
+            drop(refused);
+            return Err(shutdown);
         }
+        Ok(handle)
     }
 
     /// Asks for an actor's end, at the start of the next frame; whether it was Pending or Active.

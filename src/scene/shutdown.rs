@@ -32,8 +32,9 @@ impl<C: Core> Scene<C> {
                 // (invariant 16).
                 let actor = unsafe { newborn.cell.take() };
                 self.panics.contain(|| drop(actor));
-                let _ = self.registry.store.cancel(newborn.handle);
-                trace::cancelled(newborn.handle, EndReason::Shutdown);
+                let handle = newborn.handle;
+                newborn.cancel(&self.registry.store);
+                trace::cancelled(handle, EndReason::Shutdown);
             }
         }
     }

@@ -94,9 +94,26 @@ impl<'s, T> Pending<'s, T> {
         ManuallyDrop::new(self).end()
     }
 
-    /// Where the entity lies.
-    pub(crate) fn place(&self) -> Place<T> {
-        Place::of(self.slot)
+    /// Lays the guard aside: the entity stays Pending and guarded, and whoever is given its place
+    /// [shows](Place::show) it, or [takes the guard up](Pending::take_up) again.
+    #[inline]
+    pub(crate) fn lay_aside(self) -> (Handle, Place<T>) {
+        let this = ManuallyDrop::new(self);
+        (this.handle, Place::of(this.slot))
+    }
+
+    /// Takes a guard up that was laid aside.
+    ///
+    /// # Safety
+    /// * The guard of that entity of this store was laid aside, and was given to the caller, with what
+    ///   was written to the payload.
+    pub(crate) unsafe fn take_up(
+        store: &'s Store<T>,
+        handle: Handle,
+        place: Place<T>,
+    ) -> Pending<'s, T> {
+        // SAFETY: a slot stays while it is in use, and this one has a guard (invariant 11).
+        Pending { store, slot: unsafe { place.slot() }, handle }
     }
 
     /// Leaves the entity Pending without a guard: it is activated or cancelled by handle, later,

@@ -54,21 +54,6 @@ impl<T: Send + Sync + 'static> Store<T> {
         if word.sealed() { Err(LookupError::NotFound { handle: h }) } else { Ok(state) }
     }
 
-    /// Pending → Active without a pin, in a store that ends nobody to make room. The caller owes
-    /// [`count`](Store::count).
-    ///
-    /// # Safety
-    /// * Nobody shrinks the store meanwhile.
-    #[inline]
-    pub(crate) unsafe fn activate_unpinned(&self, h: Handle) -> Result<(), TransitionError> {
-        let core = self.core();
-        debug_assert!(core.seniority.is_none(), "nobody is stamped here");
-        // What a session would keep is the slot: the caller vouches that it stays (invariant 11).
-        let slot = core.find(h)?;
-        slot.word.activate(h.generation().get()).map_err(|found| Core::<T>::refused(h, found))?;
-        Ok(())
-    }
-
     /// Active → Dying without a pin, in a store that tells nobody of it; where it lies. The caller owes
     /// [`count`](Store::count).
     ///
@@ -80,7 +65,7 @@ impl<T: Send + Sync + 'static> Store<T> {
     pub(crate) unsafe fn kill_unpinned(&self, h: Handle) -> Result<Place<T>, TransitionError> {
         let core = self.core();
         debug_assert!(core.on_dying.is_none(), "nobody is told here");
-        // As in `activate_unpinned` (invariant 11).
+        // What a session would keep is the slot: the caller vouches that it stays (invariant 11).
         let slot = core.find(h)?;
         slot.word
             .advance_plain(h.generation().get(), State::Active, SlotWord::kill)
@@ -114,6 +99,18 @@ impl<T: Send + Sync + 'static> Store<T> {
 }
 
 impl<T> Place<T> {
+    /// Shows an entity whose guard was laid aside: Pending → Active, in a store that ends nobody to
+    /// make room. The caller owes [`count`](Store::count).
+    ///
+    /// # Safety
+    /// * The guard of that entity was laid aside, and was given to the caller, with what was written to
+    ///   the payload; it is not used again.
+    #[inline]
+    pub(crate) unsafe fn show(self, generation: NonZeroU32) {
+        // SAFETY: a slot stays while it is in use, and this one has a guard (invariant 11).
+        unsafe { self.slot() }.word.publish(generation.get());
+    }
+
     /// Dying → sealed, unless somebody holds the entity.
     ///
     /// # Safety
