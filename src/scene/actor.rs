@@ -151,6 +151,7 @@ impl<C: Core> Actor<C> {
     ///
     /// # Panics
     /// Outside `configure`: hooks and systems rely on the components that there are.
+    #[inline]
     #[track_caller]
     pub fn add_component<T: Component<C>>(&mut self, component: T) {
         self.assert_configuring::<T>();
@@ -162,6 +163,7 @@ impl<C: Core> Actor<C> {
     ///
     /// # Panics
     /// Outside `configure`.
+    #[inline]
     #[track_caller]
     pub fn add_tick_component<T: TickComponent<C>>(&mut self, component: T) {
         self.assert_configuring::<T>();

@@ -84,6 +84,7 @@ impl Block {
 
     /// # Safety
     /// * The caller has the block as a whole, and so much of it is used.
+    #[inline]
     pub(super) unsafe fn set_used(self, used: u32) {
         // SAFETY: the caller's duty (invariant 17).
         unsafe { (*self.0.as_ptr()).used = used };
@@ -201,6 +202,7 @@ impl At {
     /// # Safety
     /// * The caller has the block as a whole, in which there is room for it, and a component of the
     ///   table's type is in its place, or is put there.
+    #[inline]
     pub(super) unsafe fn set_kind<C: Core>(self, kind: &'static Kind<C>) {
         // SAFETY: the caller's duty (invariant 17).
         unsafe { self.0.cast::<&'static Kind<C>>().write(kind) };
@@ -255,7 +257,15 @@ impl Fit {
         if self.align <= ENTRY { ENTRY } else { align_up(entry + ENTRY, self.align) - entry }
     }
 
+    /// Whether a block of such an align does.
+    #[inline]
+    pub(super) const fn suits(self, align: u32) -> bool {
+        // No block is aligned less than its entries.
+        self.align <= ENTRY || self.align <= align as usize
+    }
+
     /// Where a component ends whose entry begins at an offset; nowhere, if that is too far.
+    #[inline]
     pub(super) fn end(self, entry: u32) -> Option<u32> {
         let entry = entry as usize;
         let end = entry.checked_add(self.ahead(entry))?.checked_add(self.room)?;
