@@ -149,6 +149,18 @@ impl<C: Core> CellRef<C> {
         cell.0.with_mut(|inside| unsafe { (*inside).actor.as_mut() })
     }
 
+    /// Where the actor is, unless it has been destroyed.
+    ///
+    /// # Safety
+    /// * As for [`get_mut`](CellRef::get_mut).
+    #[inline]
+    pub(super) unsafe fn actor_mut<'a>(self) -> &'a mut Option<Actor<C>> {
+        // SAFETY: the caller's duty (invariant 16).
+        let cell = unsafe { self.cell() };
+        // SAFETY: as above (invariant 16).
+        cell.0.with_mut(|inside| unsafe { &mut (*inside).actor })
+    }
+
     /// As [`get`](CellRef::get), unless the actor was killed.
     ///
     /// # Safety

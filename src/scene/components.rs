@@ -5,6 +5,7 @@ mod clearing;
 use std::any::TypeId;
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::needs_drop;
 use std::ptr::NonNull;
 
 use super::actor::Core;
@@ -139,6 +140,10 @@ impl<C: Core> Components<C> {
         unsafe { at.set_kind(kind) };
         // SAFETY: the block is this value's own, and all of it is written (invariant 17).
         unsafe { block.set_used(end) };
+        if needs_drop::<T>() {
+            // SAFETY: as above (invariant 17).
+            unsafe { block.set_drops(true) };
+        }
     }
 
     /// Makes room for one more entry: in which block, where it begins, and at which offset it ends.

@@ -3,8 +3,9 @@
 use super::actor::Core;
 use super::cell::{CellRef, Newborn};
 use super::commands::Commands;
-use super::components::Walk;
+use super::components::{Components, Walk};
 use super::error::CreateError;
+use super::hub::Hub;
 use super::random::{Dice, Drawer};
 use super::registry::Entry;
 use super::teardown::Teardown;
@@ -185,26 +186,30 @@ impl<C: Core> Scene<C> {
         });
     }
 
-    /// The destroyed hooks of an actor, and its drop.
+    /// The destroyed hooks of an actor, and its drop, but for the block of its components; then what
+    /// it has published goes.
     pub(super) fn destroy(&mut self, doomed: &Entry<C>, reason: EndReason) {
-        self.tell_destroyed(doomed.cell, ALL, reason);
-        self.let_go(doomed);
-        self.report.destroyed += 1;
-        trace::destroyed(self.registry.handle(doomed), reason);
-    }
-
-    /// Drops an actor, but for the block of its components, and what it has published.
-    fn let_go(&mut self, doomed: &Entry<C>) {
-        let Scene { registry, published, panics, .. } = self;
-        let mut actor = registry.take(doomed);
-        let components = actor.as_mut().map(|actor| std::mem::take(&mut actor.components));
-        let mut components = components.unwrap_or_default();
+        let Scene { registry, services, time, hub, panics, published, .. } = self;
+        registry.take_note_of_end(doomed);
+        // SAFETY: this thread has the scene, the actor is Dying, and the hooks get no other way to it
+        // (invariant 16).
+        let place = unsafe { doomed.cell.actor_mut() };
+        let end = Teardown { reason, services, time };
+        let mut farewell = place.as_ref().map(|actor| Farewell::new(actor, ALL));
+        let mut left = Components::new();
         panics.contain_each(|| {
-            drop(actor.take());
-            components.clear();
+            if let (Some(actor), Some(farewell)) = (&mut *place, &mut farewell) {
+                farewell.tell(actor, hub, &end);
+                std::mem::swap(&mut left, &mut actor.components);
+                // In its place, which is empty even if this panics.
+                *place = None;
+            }
+            left.clear();
             published.forget(doomed);
         });
-        registry.spares.keep(components);
+        registry.spares.keep(left);
+        self.report.destroyed += 1;
+        trace::destroyed(self.registry.handle(doomed), reason);
     }
 
     fn tell_destroyed(&mut self, cell: CellRef<C>, begun: Begun, reason: EndReason) {
@@ -213,27 +218,46 @@ impl<C: Core> Scene<C> {
         // (invariant 16).
         let Some(actor) = (unsafe { cell.get_mut() }) else { return };
         let end = Teardown { reason, services, time };
-        let mut walk = Walk::to_call(&actor.components);
-        let (mut told, mut number, mut is_clean) = (0, 0, false);
-        panics.contain_each(|| {
-            let actor = &mut *actor;
-            while told < begun.components {
-                // SAFETY: a hook that exchanges the actor ends the walk (invariant 17).
-                let Some(kind) = (unsafe { walk.kind::<C>() }) else { break };
-                told += 1;
-                // SAFETY: the walk is over the actor's components, and nothing is lent
-                // (invariant 17). It goes on before a panic does.
-                unsafe { (kind.destroyed)(actor, &mut walk.at, &end) };
-            }
-            while number < begun.systems {
-                let Some(system) = hub.get(number) else { break };
-                number += 1;
-                system.destroyed(actor, &end);
-            }
-            if !is_clean {
-                is_clean = true;
-                C::cleanup(actor, &end);
-            }
-        });
+        let mut farewell = Farewell::new(actor, begun);
+        panics.contain_each(|| farewell.tell(actor, hub, &end));
+    }
+}
+
+/// How far the destroyed hooks of an actor have come.
+struct Farewell {
+    begun: Begun,
+    walk: Walk,
+    components: usize,
+    systems: usize,
+    is_clean: bool,
+}
+
+impl Farewell {
+    #[inline]
+    fn new<C: Core>(actor: &Actor<C>, begun: Begun) -> Farewell {
+        let walk = Walk::to_call(&actor.components);
+        Farewell { begun, walk, components: 0, systems: 0, is_clean: false }
+    }
+
+    /// Calls those that were not called yet.
+    #[inline]
+    fn tell<C: Core>(&mut self, actor: &mut Actor<C>, hub: &mut Hub<C>, end: &Teardown<'_>) {
+        while self.components < self.begun.components {
+            // SAFETY: a hook that exchanges the actor ends the walk (invariant 17).
+            let Some(kind) = (unsafe { self.walk.kind::<C>() }) else { break };
+            self.components += 1;
+            // SAFETY: the walk is over the actor's components, and nothing is lent (invariant 17).
+            // It goes on before a panic does.
+            unsafe { (kind.destroyed)(actor, &mut self.walk.at, end) };
+        }
+        while self.systems < self.begun.systems {
+            let Some(system) = hub.get(self.systems) else { break };
+            self.systems += 1;
+            system.destroyed(actor, end);
+        }
+        if !self.is_clean {
+            self.is_clean = true;
+            C::cleanup(actor, end);
+        }
     }
 }

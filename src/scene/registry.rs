@@ -176,11 +176,10 @@ impl<C: Core> Registry<C> {
         });
     }
 
-    /// Takes an actor whose destroyed hooks are done out of its cell.
-    pub(super) fn take(&mut self, doomed: &Entry<C>) -> Option<Actor<C>> {
+    /// Takes note of an actor that is destroyed: its entry [goes](Registry::close_gaps) with the others.
+    #[inline]
+    pub(super) fn take_note_of_end(&mut self, doomed: &Entry<C>) {
         self.gone.push(doomed.birth);
-        // SAFETY: this thread has the scene, and the actor is Dying (invariant 16).
-        unsafe { doomed.cell.take() }
     }
 
     /// Ends what [`take_doomed`](Registry::take_doomed) has sealed, once its actor is taken out.
