@@ -54,6 +54,7 @@ pub(super) struct Newborn<C: Core> {
 impl<C: Core> Newborn<C> {
     /// Reserves a slot, and makes an actor there, whose components begin with what `block` gives.
     /// The user's code runs here; if it panics, the reservation is gone.
+    #[inline]
     pub(super) fn make(
         store: &Store<ActorCell<C>>,
         block: impl FnOnce() -> Components<C>,

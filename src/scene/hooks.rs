@@ -79,6 +79,7 @@ impl<C: Core> Scene<C> {
     }
 
     /// Makes an actor for a caller that waits for its handle.
+    #[inline]
     pub(super) fn create(
         &mut self,
         position: C::Position,

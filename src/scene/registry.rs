@@ -100,6 +100,7 @@ impl<C: Core> Registry<C> {
     }
 
     /// Makes an actor, which stays Pending until it is [activated](Registry::activate).
+    #[inline]
     pub(super) fn make(
         &mut self,
         position: C::Position,
@@ -119,6 +120,7 @@ impl<C: Core> Registry<C> {
     }
 
     /// Gives an actor that is Pending its creation number.
+    #[inline]
     pub(super) fn number(&mut self, newborn: &Newborn<C>) -> u64 {
         self.births += 1;
         // SAFETY: the actor is Pending and was handed to this thread, which has the scene
@@ -137,6 +139,7 @@ impl<C: Core> Registry<C> {
 
     /// Active → Dying: it does not tick any more, and waits for the sweep. The caller owes it its
     /// pending-destroy hooks.
+    #[inline]
     pub(super) fn kill(&mut self, h: Handle) -> Result<CellRef<C>, TransitionError> {
         // SAFETY: as in `cell_with_state` (invariant 16).
         let cell = CellRef::at(unsafe { self.store.kill_unpinned(h) }?);

@@ -192,6 +192,7 @@ impl<T: Send + Sync + 'static> Store<T> {
     ///
     /// # Errors
     /// As for [`spawn`](Store::spawn); `make` is not called then.
+    #[inline]
     pub fn spawn_with(
         &self,
         make: impl FnOnce(Handle) -> T,

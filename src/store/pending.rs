@@ -53,6 +53,7 @@ impl<'s, T> Pending<'s, T> {
     }
 
     /// Makes the payload of a slot that is reserved and empty; a panic cancels the reservation.
+    #[inline]
     pub(super) fn made(
         store: &'s Store<T>,
         reserved: Reserved<'s, T>,
