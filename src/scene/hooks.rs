@@ -11,6 +11,7 @@ use super::registry::Entry;
 use super::teardown::Teardown;
 use super::work::Work;
 use super::{Actor, Scene, trace};
+use crate::error::TransitionError;
 use crate::handle::Handle;
 use crate::reason::EndReason;
 use crate::state::State;
@@ -57,12 +58,13 @@ impl<C: Core> Scene<C> {
                     }
                 }
                 Work::Introduce(newborn) => self.introduce(newborn),
-                Work::Kill(handle) => self.kill(handle),
+                // One that is refused is counted.
+                Work::Kill(handle) => drop(self.kill(handle)),
                 Work::RemoteKill(handle) => {
                     // Whoever makes it has not sent it yet: the next frame looks again.
                     let ahead = self.registry.store.existence(handle) == Ok(State::Pending);
                     if !ahead || self.link.kill(handle).is_err() {
-                        self.kill(handle);
+                        let _ = self.kill(handle);
                     }
                 }
                 Work::Mourn(cell) => self.mourn(cell),
@@ -71,10 +73,18 @@ impl<C: Core> Scene<C> {
         }
     }
 
-    fn kill(&mut self, handle: Handle) {
+    /// Kills an actor, and tells its pending-destroy hooks.
+    #[inline]
+    pub(super) fn kill(&mut self, handle: Handle) -> Result<(), TransitionError> {
         match self.registry.kill(handle) {
-            Ok(cell) => self.mourn(cell),
-            Err(refused) => self.report.refuse_kill(refused),
+            Ok(cell) => {
+                self.mourn(cell);
+                Ok(())
+            }
+            Err(refused) => {
+                self.report.refuse_kill(refused);
+                Err(refused)
+            }
         }
     }
 
@@ -156,6 +166,7 @@ impl<C: Core> Scene<C> {
     }
 
     /// The pending-destroy hooks of an actor that was killed. Each is called, whatever the others do.
+    #[inline(always)]
     pub(super) fn mourn(&mut self, cell: CellRef<C>) {
         self.report.killed += 1;
         // SAFETY: this thread has the scene (invariant 16).

@@ -240,18 +240,10 @@ impl<C: Core> Scene<C> {
     /// # Panics
     /// When a hook does, after all have been called.
     pub fn kill_actor(&mut self, h: Handle) -> Result<(), TransitionError> {
-        match self.registry.kill(h) {
-            Ok(cell) => {
-                // Nothing waits: the last call has come to rest.
-                self.mourn(cell);
-                self.come_to_rest();
-                Ok(())
-            }
-            Err(refused) => {
-                self.report.refuse_kill(refused);
-                Err(refused)
-            }
-        }
+        // Nothing waits: the last call has come to rest.
+        self.kill(h)?;
+        self.come_to_rest();
+        Ok(())
     }
 
     /// Does what the hooks of an outer call have asked for, the shutdown last; then a panic may go on.

@@ -139,7 +139,7 @@ impl<C: Core> Registry<C> {
 
     /// Active → Dying: it does not tick any more, and waits for the sweep. The caller owes it its
     /// pending-destroy hooks.
-    #[inline]
+    #[inline(always)]
     pub(super) fn kill(&mut self, h: Handle) -> Result<CellRef<C>, TransitionError> {
         // SAFETY: as in `cell_with_state` (invariant 16).
         let cell = CellRef::at(unsafe { self.store.kill_unpinned(h) }?);
