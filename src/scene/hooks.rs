@@ -202,7 +202,6 @@ impl<C: Core> Scene<C> {
     /// it has published goes.
     pub(super) fn destroy(&mut self, doomed: &Entry<C>, reason: EndReason) {
         let Scene { registry, services, time, hub, panics, published, .. } = self;
-        registry.take_note_of_end(doomed);
         // SAFETY: this thread has the scene, the actor is Dying, and the hooks get no other way to it
         // (invariant 16).
         let place = unsafe { doomed.cell.actor_mut() };

@@ -36,8 +36,6 @@ pub(super) struct Registry<C: Core> {
     alive: Vec<Entry<C>>,
     /// In order of killing.
     doomed: Vec<Entry<C>>,
-    /// The creation numbers of those that a sweep has destroyed; kept for its memory.
-    gone: Vec<u64>,
     /// Creation numbers given out.
     births: u64,
     /// Who was shown and killed, and not counted by the store yet.
@@ -52,7 +50,6 @@ impl<C: Core> Registry<C> {
             store,
             alive: Vec::new(),
             doomed: Vec::new(),
-            gone: Vec::new(),
             births: 0,
             uncounted: Cell::default(),
             spares: Spares::new(),
@@ -179,12 +176,6 @@ impl<C: Core> Registry<C> {
         });
     }
 
-    /// Takes note of an actor that is destroyed: its entry [goes](Registry::close_gaps) with the others.
-    #[inline]
-    pub(super) fn take_note_of_end(&mut self, doomed: &Entry<C>) {
-        self.gone.push(doomed.birth);
-    }
-
     /// Ends what [`take_doomed`](Registry::take_doomed) has sealed, once its actor is taken out.
     #[inline]
     pub(super) fn bury(ending: &mut Ending<'_, ActorCell<C>>, doomed: &Entry<C>) {
@@ -192,10 +183,10 @@ impl<C: Core> Registry<C> {
         unsafe { ending.finish_empty(doomed.cell.place(), doomed.index, doomed.generation) };
     }
 
-    /// Closes the gaps that the taken have left among the living.
-    pub(super) fn close_gaps(&mut self) {
-        self.gone.sort_unstable();
-        let mut gone = self.gone.drain(..).peekable();
+    /// Closes the gaps that a sweep has left among the living; the gone may lie in any order.
+    pub(super) fn close_gaps(&mut self, gone: &mut [Entry<C>]) {
+        gone.sort_unstable_by_key(|entry| entry.birth);
+        let mut gone = gone.iter().map(|entry| entry.birth).peekable();
         let Some(&first) = gone.peek() else { return };
         let begin = self.alive.partition_point(|entry| entry.birth < first);
         let mut to = begin;

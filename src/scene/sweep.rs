@@ -15,13 +15,14 @@ impl<C: Core> Scene<C> {
         if !swept.is_empty() {
             // One pin for all of them.
             let mut ending = store.ending();
-            for doomed in swept.drain(..) {
-                self.destroy(&doomed, EndReason::Killed);
-                Registry::bury(&mut ending, &doomed);
+            for doomed in &swept {
+                self.destroy(doomed, EndReason::Killed);
+                Registry::bury(&mut ending, doomed);
             }
             self.registry.count();
             drop(ending);
-            self.registry.close_gaps();
+            self.registry.close_gaps(&mut swept);
+            swept.clear();
         }
         self.swept = swept;
         // Now, so that which slots serve next does not depend on when readers come by.

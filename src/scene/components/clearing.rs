@@ -32,6 +32,13 @@ impl<C: Core> Components<C> {
         }
     }
 
+    /// Drops every component, and frees the block.
+    fn end(&mut self) {
+        if let Some(mut rest) = Rest::of(self) {
+            rest.run();
+        }
+    }
+
     fn clear_each(&mut self) {
         let Some(mut rest) = Rest::of(self) else { return };
         rest.run();
@@ -102,9 +109,10 @@ impl<C: Core> Drop for Rest<C> {
 
 impl<C: Core> Drop for Components<C> {
     /// One that panics does not keep the others, nor the memory.
+    #[inline]
     fn drop(&mut self) {
-        if let Some(mut rest) = Rest::of(self) {
-            rest.run();
+        if self.block().is_some() {
+            self.end();
         }
     }
 }
