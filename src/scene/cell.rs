@@ -7,7 +7,7 @@ use super::components::Components;
 use crate::error::SpawnFailure;
 use crate::handle::Handle;
 use crate::memory::prefetch;
-use crate::store::{Pending, Place, Store};
+use crate::store::{Nursery, Pending, Place, Store};
 use crate::sync::UnsafeCell;
 
 /// The payload of the scene's store. Empty once its actor has been destroyed.
@@ -52,26 +52,38 @@ pub(super) struct Newborn<C: Core> {
 }
 
 impl<C: Core> Newborn<C> {
-    /// Reserves a slot, and makes an actor there, whose components begin with what `block` gives.
-    /// The user's code runs here; if it panics, the reservation is gone.
+    /// Reserves a slot, and makes an actor there, whose components begin with what `block` gives. The
+    /// thread that has the scene has a nursery. The user's code runs here; if it panics, the reservation
+    /// is gone.
+    ///
+    /// # Safety
+    /// * The nursery is used with no other store.
     #[inline]
-    pub(super) fn make(
+    pub(super) unsafe fn make(
         store: &Store<ActorCell<C>>,
+        mut nursery: Option<&mut Nursery<ActorCell<C>>>,
         block: impl FnOnce() -> Components<C>,
         position: C::Position,
         definition: &C::Definition,
         configure: impl FnOnce(&mut Actor<C>),
     ) -> Result<Newborn<C>, SpawnFailure> {
-        let mut pending = store.spawn_with(|handle| {
+        let construct = |handle| {
             let actor = Some(Actor::construct(handle, block(), position));
             ActorCell(UnsafeCell::new(Inside { birth: 0, dying: false, actor }))
-        })?;
+        };
+        let mut pending = match &mut nursery {
+            // SAFETY: the caller's duty (invariant 16).
+            Some(nursery) => unsafe { store.spawn_from(nursery, construct) }?,
+            None => store.spawn_with(construct)?,
+        };
         // In its place: an actor is not moved from where it was constructed.
+        let counting = nursery.as_deref().map(|nursery| store.unfinished(nursery));
         let unfinished = Unfinished(pending.actor_mut());
         if let Some(actor) = unfinished.0 {
             actor.complete(definition, configure);
         }
         std::mem::forget(unfinished);
+        std::mem::forget(counting);
         let (handle, place) = pending.lay_aside();
         Ok(Newborn { handle, cell: CellRef(place) })
     }

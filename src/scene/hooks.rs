@@ -135,6 +135,7 @@ impl<C: Core> Scene<C> {
         // SAFETY: this thread has the scene, and the actor is Pending (invariant 16).
         let actor = unsafe { newborn.cell.take() };
         self.panics.contain(|| drop(actor));
+        self.registry.count();
         newborn.cancel(&self.registry.store);
         trace::cancelled(handle, EndReason::Cancelled);
     }

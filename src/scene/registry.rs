@@ -12,7 +12,7 @@ use crate::error::{LookupError, SpawnFailure, TransitionError};
 use crate::handle::Handle;
 use crate::id::EntityId;
 use crate::state::State;
-use crate::store::{Ending, Sealing, Store};
+use crate::store::{Ending, Nursery, Sealing, Store};
 
 /// An actor that is Active or Dying.
 pub(super) struct Entry<C: Core> {
@@ -33,6 +33,8 @@ struct Uncounted {
 /// Identity, look-up and sweep.
 pub(super) struct Registry<C: Core> {
     pub(super) store: Store<ActorCell<C>>,
+    /// Slots for those who come next.
+    nursery: Nursery<ActorCell<C>>,
     alive: Vec<Entry<C>>,
     /// In order of killing.
     doomed: Vec<Entry<C>>,
@@ -48,6 +50,7 @@ impl<C: Core> Registry<C> {
     pub(super) fn new(store: Store<ActorCell<C>>) -> Registry<C> {
         Registry {
             store,
+            nursery: Nursery::new(),
             alive: Vec::new(),
             doomed: Vec::new(),
             births: 0,
@@ -104,8 +107,11 @@ impl<C: Core> Registry<C> {
         definition: &C::Definition,
         configure: impl FnOnce(&mut Actor<C>),
     ) -> Result<Newborn<C>, SpawnFailure> {
-        let Registry { store, spares, .. } = self;
-        let newborn = Newborn::make(store, || spares.take(), position, definition, configure)?;
+        let Registry { store, nursery, spares, .. } = self;
+        let (nursery, block) = (Some(nursery), || spares.take());
+        // SAFETY: the nursery is the registry's, as the store is (invariant 16).
+        let newborn =
+            unsafe { Newborn::make(store, nursery, block, position, definition, configure) }?;
         // SAFETY: the actor is Pending, and this thread has made it (invariant 16).
         if let Some(actor) = unsafe { newborn.cell.get_mut() } {
             if actor.components.is_spare() {
@@ -150,8 +156,9 @@ impl<C: Core> Registry<C> {
         Ok(cell)
     }
 
-    /// Lets the store count what it has not counted yet.
+    /// Lets the store count what it has not counted yet: who began is counted before others end.
     pub(super) fn count(&self) {
+        self.store.count_spawned(&self.nursery);
         let Uncounted { activated, killed } = self.uncounted.take();
         if activated > 0 || killed > 0 {
             self.store.count(activated, killed);

@@ -121,7 +121,10 @@ impl<C: Core> SceneRemote<C> {
     ) -> Result<Handle, CreateError> {
         let shutdown = CreateError::Shutdown { scene: self.scene };
         let store = self.open_store().ok_or(shutdown)?;
-        let newborn = Newborn::make(&store, Components::new, position, &definition, configure)?;
+        let (block, configured) = (Components::new, configure);
+        // SAFETY: there is no nursery (invariant 16).
+        let newborn =
+            unsafe { Newborn::make(&store, None, block, position, &definition, configured) }?;
         let handle = newborn.handle;
         if let Err(Request::Admit(newborn)) = self.link.inbox.push(Request::Admit(newborn)) {
             // SAFETY: it was given back, so it is this thread's again (invariant 16).

@@ -19,6 +19,7 @@ impl<C: Core> Scene<C> {
     pub(super) fn end(&mut self) {
         self.is_shutdown = true;
         let _span = trace::shutdown(self.registry.store.scene());
+        self.registry.count();
         self.refuse_remotes();
         self.end_systems();
         self.end_actors();

@@ -15,11 +15,11 @@ impl<C: Core> Scene<C> {
         if !swept.is_empty() {
             // One pin for all of them.
             let mut ending = store.ending();
+            self.registry.count();
             for doomed in &swept {
                 self.destroy(doomed, EndReason::Killed);
                 Registry::bury(&mut ending, doomed);
             }
-            self.registry.count();
             drop(ending);
             self.registry.close_gaps(&mut swept);
             swept.clear();
