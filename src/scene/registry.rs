@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 
 use super::actor::{Actor, Core};
 use super::cell::{ActorCell, CellRef, Newborn};
+use super::remote::Link;
 use super::spares::Spares;
 use super::trace;
 use crate::error::{LookupError, SpawnFailure, TransitionError};
@@ -13,6 +14,7 @@ use crate::handle::Handle;
 use crate::id::EntityId;
 use crate::state::State;
 use crate::store::{Ending, Nursery, Sealing, Store};
+use crate::sync::Arc;
 
 /// An actor that is Active or Dying.
 pub(super) struct Entry<C: Core> {
@@ -33,6 +35,8 @@ struct Uncounted {
 /// Identity, look-up and sweep.
 pub(super) struct Registry<C: Core> {
     pub(super) store: Store<ActorCell<C>>,
+    /// Tells whether there are remotes.
+    link: Arc<Link<C>>,
     /// Slots for those who come next.
     nursery: Nursery<ActorCell<C>>,
     alive: Vec<Entry<C>>,
@@ -47,9 +51,10 @@ pub(super) struct Registry<C: Core> {
 }
 
 impl<C: Core> Registry<C> {
-    pub(super) fn new(store: Store<ActorCell<C>>) -> Registry<C> {
+    pub(super) fn new(store: Store<ActorCell<C>>, link: Arc<Link<C>>) -> Registry<C> {
         Registry {
             store,
+            link,
             nursery: Nursery::new(),
             alive: Vec::new(),
             doomed: Vec::new(),
@@ -144,8 +149,9 @@ impl<C: Core> Registry<C> {
     /// pending-destroy hooks.
     #[inline(always)]
     pub(super) fn kill(&mut self, h: Handle) -> Result<CellRef<C>, TransitionError> {
-        // SAFETY: as in `cell_with_state` (invariant 16).
-        let cell = CellRef::at(unsafe { self.store.kill_unpinned(h) }?);
+        // SAFETY: as in `cell_with_state`. Without a remote nobody else can take a ticket, or do anything
+        // else to an actor without one (invariant 16).
+        let cell = CellRef::at(unsafe { self.store.kill_unpinned(h, self.link.is_alone()) }?);
         self.uncounted.get_mut().killed += 1;
         trace::killed(h);
         // SAFETY: this thread has the scene, and the registry to itself (invariant 16).
@@ -170,11 +176,11 @@ impl<C: Core> Registry<C> {
     /// wait for the next sweep.
     pub(super) fn take_doomed(&mut self, taken: &mut Vec<Entry<C>>) {
         std::mem::swap(&mut self.doomed, taken);
-        let held = &mut self.doomed;
+        let (held, is_alone) = (&mut self.doomed, self.link.is_alone());
         taken.retain(|doomed| {
             // SAFETY: nobody else ends an actor, so the slot of one that was killed is in use until
-            // it is buried (invariant 16).
-            let sealing = unsafe { doomed.cell.place().seal(doomed.generation) };
+            // it is buried; alone as in `kill` (invariant 16).
+            let sealing = unsafe { doomed.cell.place().seal(doomed.generation, is_alone) };
             if matches!(sealing, Sealing::Held) {
                 held.push(*doomed);
             }

@@ -162,7 +162,7 @@ mod tests {
     use crate::limits::Limits;
 
     fn spawn(store: &Store<u32>, nursery: &mut Nursery<u32>) -> Handle {
-        // SAFETY: every test has one of each.
+        // SAFETY: every test has one store and one nursery (invariant 5).
         unsafe { store.spawn_from(nursery, |_| 7) }.unwrap().activate()
     }
 
@@ -194,7 +194,7 @@ mod tests {
         let (store, mut nursery) = (Store::new(), Nursery::new());
         (0..5).for_each(|_| _ = spawn(&store, &mut nursery));
         let panicked = catch_unwind(AssertUnwindSafe(|| {
-            // SAFETY: as in `spawn`.
+            // SAFETY: as in `spawn` (invariant 5).
             let _ = unsafe { store.spawn_from(&mut nursery, |_| panic!("made badly")) };
         }));
         assert!(panicked.is_err());

@@ -55,21 +55,29 @@ impl<T: Send + Sync + 'static> Store<T> {
     }
 
     /// Active → Dying without a pin, in a store that tells nobody of it; where it lies. The caller owes
-    /// [`count`](Store::count).
+    /// [`count`](Store::count). Whoever is alone has no need of a compare-and-swap.
     ///
     /// # Safety
-    /// As long as the borrow lasts,
-    /// * nobody but the caller's thread reaps, seals or despawns an entity of this store,
-    /// * and nobody shrinks it.
+    /// * Nobody but the caller's thread reaps, seals or despawns an entity of this store, and nobody
+    ///   shrinks it.
+    /// * If the caller is alone, nobody else changes the word of an entity that nobody holds.
     #[inline]
-    pub(crate) unsafe fn kill_unpinned(&self, h: Handle) -> Result<Place<T>, TransitionError> {
+    pub(crate) unsafe fn kill_unpinned(
+        &self,
+        h: Handle,
+        is_alone: bool,
+    ) -> Result<Place<T>, TransitionError> {
         let core = self.core();
         debug_assert!(core.on_dying.is_none(), "nobody is told here");
         // What a session would keep is the slot: the caller vouches that it stays (invariant 11).
         let slot = core.find(h)?;
-        slot.word
-            .advance_plain(h.generation().get(), State::Active, SlotWord::kill)
-            .map_err(|found| Core::<T>::refused(h, found))?;
+        let (word, generation) = (&slot.word, h.generation().get());
+        let killed = if is_alone {
+            word.advance_alone(generation, State::Active, SlotWord::kill)
+        } else {
+            word.advance_plain(generation, State::Active, SlotWord::kill)
+        };
+        killed.map_err(|found| Core::<T>::refused(h, found))?;
         Ok(Place::of(slot))
     }
 
@@ -111,15 +119,22 @@ impl<T> Place<T> {
         unsafe { self.slot() }.word.publish(generation.get());
     }
 
-    /// Dying → sealed, unless somebody holds the entity.
+    /// Dying → sealed, unless somebody holds the entity. Whoever is alone has no need of a
+    /// compare-and-swap.
     ///
     /// # Safety
     /// * The slot is there: its entity has not ended, and its store is open.
+    /// * If the caller is alone, nobody else changes the word of an entity that nobody holds.
     #[inline]
-    pub(crate) unsafe fn seal(self, generation: NonZeroU32) -> Sealing {
+    pub(crate) unsafe fn seal(self, generation: NonZeroU32, is_alone: bool) -> Sealing {
         // SAFETY: the caller's duty (invariant 11).
-        let slot = unsafe { self.slot() };
-        match slot.word.advance_plain(generation.get(), State::Dying, SlotWord::seal_dying) {
+        let (word, generation) = (&unsafe { self.slot() }.word, generation.get());
+        let sealed = if is_alone {
+            word.advance_alone(generation, State::Dying, SlotWord::seal_dying)
+        } else {
+            word.advance_plain(generation, State::Dying, SlotWord::seal_dying)
+        };
+        match sealed {
             Ok(_) => Sealing::Sealed,
             Err((_, Refusal::Held)) => Sealing::Held,
             Err(_) => Sealing::Refused,

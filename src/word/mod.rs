@@ -115,6 +115,28 @@ impl StateWord {
         self.advance_from(SlotWord::new(generation, likely), generation, step)
     }
 
+    /// As [`advance_plain`](Self::advance_plain), by the only thread that may change the word as long as
+    /// nobody holds the entity: a load and a store, which wait for nothing.
+    #[inline]
+    pub(crate) fn advance_alone(
+        &self,
+        generation: u32,
+        likely: State,
+        step: impl Fn(SlotWord) -> Step,
+    ) -> Result<SlotWord, (SlotWord, Refusal)> {
+        let plain = SlotWord::new(generation, likely);
+        // Acquire L1: receives what the last holder did with the entity, which gave its hold back in
+        // `unhold`. From here on nobody else may change the word.
+        if self.0.load(ord!(Acquire: L1)) != plain {
+            return self.advance(generation, step);
+        }
+        let after = step(plain).map_err(|refusal| (plain, refusal))?;
+        // Relaxed, by `set`: whoever may change the word later was let in by this thread, and has seen
+        // what it did before.
+        self.set(after);
+        Ok(after)
+    }
+
     #[inline]
     fn advance_from(
         &self,

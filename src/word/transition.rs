@@ -431,8 +431,7 @@ mod tests {
 
     #[test]
     fn hold_at_the_limit_is_refused_and_carries_nowhere() {
-        let mut full = word(State::Active);
-        full = SlotWord::from(u64::from(full) | HOLDS_MASK);
+        let full = SlotWord::from(u64::from(word(State::Active)) | HOLDS_MASK);
         assert_eq!(full.holds(), MAX_HOLDS);
         assert_eq!(full.hold(), Err(Refusal::TooManyHolds));
         assert_eq!(full.hold_again(), Err(Refusal::TooManyHolds));
