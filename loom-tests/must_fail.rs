@@ -9,7 +9,8 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// Each fault that `planted` knows, and the model that catches it.
-const FAULTS: [(&str, &str); 38] = [
+const FAULTS: [(&str, &str); 39] = [
+    ("alone beside a remote", "scene::ticket_against_a_sweep_keeps_the_actor_or_is_refused"),
     ("sweep ignores tickets", "scene::ticket_against_a_sweep_keeps_the_actor_or_is_refused"),
     ("request tried once", "scene::requests_of_two_come_out_once_each"),
     (
@@ -81,7 +82,7 @@ const FAULTS: [(&str, &str); 38] = [
 ];
 
 /// Each side of each tag, and a model that fails without it.
-const SIDES: [(&str, &str); 48] = [
+const SIDES: [(&str, &str); 50] = [
     ("P1.w", "word::publication_carries_the_payload"),
     ("P1.r", "word::publication_carries_the_payload"),
     ("P2.w", "word::entity_activated_by_another_thread_is_complete_for_a_third"),
@@ -130,6 +131,8 @@ const SIDES: [(&str, &str); 48] = [
     ("N1.r", "scene::request_pushed_against_take_and_close_comes_out_once"),
     ("N2.w", "scene::shutdown_asked_for_by_another_thread_shows_what_it_did"),
     ("N2.r", "scene::shutdown_asked_for_by_another_thread_shows_what_it_did"),
+    ("N3.w", "scene::remote_that_is_gone_shows_what_was_done_through_it"),
+    ("N3.r", "scene::remote_that_is_gone_shows_what_was_done_through_it"),
 ];
 
 #[test]

@@ -119,6 +119,26 @@ fn shutdown_asked_for_by_another_thread_shows_what_it_did() {
     });
 }
 
+#[test]
+fn remote_that_is_gone_shows_what_was_done_through_it() {
+    model("remote_that_is_gone_shows_what_was_done_through_it", 2, || {
+        let shared = Arc::new((Link::<Unit>::new(), Watched::new()));
+        shared.0.join();
+        let remote = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || {
+                shared.1.write(7);
+                shared.0.leave();
+            }
+        });
+        if shared.0.is_alone() {
+            assert_eq!(shared.1.read(), 7);
+        }
+        remote.join().unwrap();
+        assert!(shared.0.is_alone());
+    });
+}
+
 /// An actor that says when its created hooks run.
 #[derive(Default)]
 struct Unit(StdArc<AtomicBool>);

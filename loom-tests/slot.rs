@@ -121,6 +121,18 @@ impl Lone {
         true
     }
 
+    /// Ends it as who is alone with it but for its holders does, unless somebody holds it; whether this
+    /// call buried it.
+    pub(super) fn end_alone(&self) -> bool {
+        let sealed = self.word.advance_alone(GENERATION, State::Dying, SlotWord::seal_dying);
+        if sealed.is_err() {
+            return false;
+        }
+        self.bury();
+        self.word.finish_empty(GENERATION);
+        true
+    }
+
     /// Gives a hold back; whether it was the one that buries.
     pub(super) fn unhold(&self) -> bool {
         match self.word.unhold() {

@@ -115,6 +115,26 @@ fn two_holds_dropped_after_a_reap_request_bury_once() {
     });
 }
 
+/// Whoever is alone, once nobody holds the entity, comes after its last holder.
+#[test]
+fn hold_dropped_against_an_end_by_stores_is_over_before_it() {
+    model("hold_dropped_against_an_end_by_stores", 2, || {
+        let slot = Lone::dying(1);
+        let other = slot.clone();
+        let holder = thread::spawn(move || {
+            assert_eq!(other.read(), 7);
+            assert!(!other.unhold());
+        });
+        while !slot.end_alone() {
+            // As in `scene::request_taken_while_its_sender_goes_on_is_complete`.
+            thread::yield_now();
+        }
+        holder.join().unwrap();
+        assert_eq!(slot.word.peek().state(), State::Dead);
+        slot.graveyard.assert_all_dropped();
+    });
+}
+
 /// An entity that is sealed is its despawn's alone: no hold comes between.
 #[test]
 fn hold_against_despawn_keeps_the_entity_or_is_refused() {

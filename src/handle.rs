@@ -11,7 +11,7 @@ use std::str::FromStr;
 
 use crate::error::{ParseHandleError, Part};
 use crate::id::{EntityId, SceneId, parse_number};
-use crate::segment::Place;
+use crate::segment::Near;
 use crate::word::{GENERATION_SHIFT, READABLE, READABLE_MASK};
 
 /// Refers to one entity, for ever: an [`EntityId`] and the generation of its slot.
@@ -64,13 +64,13 @@ impl Handle {
     #[inline]
     #[must_use]
     pub const fn new(id: EntityId, generation: NonZeroU32) -> Handle {
-        Handle::placed(id, generation, Place::of(id.seq()))
+        Handle::placed(id, generation, Near::of(id.seq()))
     }
 
     /// As [`new`](Handle::new), where the place of the slot's segment is known.
     #[inline]
-    pub(crate) const fn placed(id: EntityId, generation: NonZeroU32, place: Place) -> Handle {
-        debug_assert!(place.0 == Place::of(id.seq()).0);
+    pub(crate) const fn placed(id: EntityId, generation: NonZeroU32, place: Near) -> Handle {
+        debug_assert!(place.0 == Near::of(id.seq()).0);
         let generation = (generation.get() as u64) << GENERATION_SHIFT;
         match NonZeroU64::new(generation | (place.0 as u64) << PLACE_SHIFT | READABLE) {
             Some(rest) => Handle { id, rest },
@@ -117,8 +117,8 @@ impl Handle {
 
     /// Returns the place of the slot's segment.
     #[inline]
-    pub(crate) const fn place(self) -> Place {
-        Place((self.rest.get() >> PLACE_SHIFT) as u8)
+    pub(crate) const fn place(self) -> Near {
+        Near((self.rest.get() >> PLACE_SHIFT) as u8)
     }
 
     /// Returns what the word of the entity's slot has under the mask of a look-up, if it may be read;

@@ -158,6 +158,13 @@ impl Peak {
         self.highest.add_owned(1);
     }
 
+    /// So many more are alive.
+    pub(crate) fn rise_by(&self, n: u64) {
+        let headroom = self.headroom.get();
+        self.headroom.set(headroom.saturating_sub(n));
+        self.highest.add_owned(n.saturating_sub(headroom));
+    }
+
     /// One less is alive.
     #[inline]
     pub(crate) fn fall(&self) {

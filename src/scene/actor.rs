@@ -110,28 +110,35 @@ pub struct Actor<C: Core> {
 unsafe impl<C: Core> Send for Actor<C> {}
 
 impl<C: Core> Actor<C> {
-    /// Construct, init, configure. `components` are none yet, with a block for them or without.
-    pub(super) fn make(
+    /// Construct. `components` are none yet, with a block for them or without.
+    #[inline]
+    pub(super) fn construct(
         handle: Handle,
         components: Components<C>,
         position: C::Position,
-        definition: &C::Definition,
-        configure: impl FnOnce(&mut Actor<C>),
     ) -> Actor<C> {
-        let mut actor = Actor {
+        Actor {
             handle,
             position,
             tags: TagSet::default(),
             core: C::construct(position),
             components,
             configuring: false,
-        };
-        C::init(&mut actor, definition);
-        actor.configuring = true;
-        configure(&mut actor);
-        actor.configuring = false;
-        actor.components.fit();
-        actor
+        }
+    }
+
+    /// Init, configure.
+    #[inline]
+    pub(super) fn complete(
+        &mut self,
+        definition: &C::Definition,
+        configure: impl FnOnce(&mut Actor<C>),
+    ) {
+        C::init(self, definition);
+        self.configuring = true;
+        configure(self);
+        self.configuring = false;
+        self.components.fit();
     }
 
     /// The handle that it was made under.
@@ -144,6 +151,7 @@ impl<C: Core> Actor<C> {
     ///
     /// # Panics
     /// Outside `configure`: hooks and systems rely on the components that there are.
+    #[inline]
     #[track_caller]
     pub fn add_component<T: Component<C>>(&mut self, component: T) {
         self.assert_configuring::<T>();
@@ -155,6 +163,7 @@ impl<C: Core> Actor<C> {
     ///
     /// # Panics
     /// Outside `configure`.
+    #[inline]
     #[track_caller]
     pub fn add_tick_component<T: TickComponent<C>>(&mut self, component: T) {
         self.assert_configuring::<T>();

@@ -33,6 +33,8 @@ pub(super) struct Header {
     pub(super) used: u32,
     pub(super) capacity: u32,
     pub(super) align: u32,
+    /// Whether anything in it has to be dropped.
+    pub(super) drops: bool,
     /// Whether one of two has left. Touched under [`LEAVING`] alone.
     left: Cell<bool>,
 }
@@ -60,7 +62,9 @@ impl Block {
         let block = memory.cast::<Header>();
         let left = Cell::new(false);
         // SAFETY: it is as large as a header at least, and exclusive (invariant 17).
-        unsafe { block.write(Header { lent: None, used: FIRST, capacity, align, left }) };
+        unsafe {
+            block.write(Header { lent: None, used: FIRST, capacity, align, drops: false, left })
+        };
         Block(block)
     }
 
@@ -82,8 +86,19 @@ impl Block {
         unsafe { (*self.0.as_ptr()).lent = entry };
     }
 
+    /// Takes note of whether anything in it has to be dropped.
+    ///
+    /// # Safety
+    /// * The caller has the block as a whole.
+    #[inline]
+    pub(super) unsafe fn set_drops(self, drops: bool) {
+        // SAFETY: the caller's duty (invariant 17).
+        unsafe { (*self.0.as_ptr()).drops = drops };
+    }
+
     /// # Safety
     /// * The caller has the block as a whole, and so much of it is used.
+    #[inline]
     pub(super) unsafe fn set_used(self, used: u32) {
         // SAFETY: the caller's duty (invariant 17).
         unsafe { (*self.0.as_ptr()).used = used };
@@ -124,7 +139,7 @@ impl Block {
     ///   aligned for all of it.
     pub(super) unsafe fn move_to(self, other: Block) {
         // SAFETY: the caller has it (invariant 17).
-        let used = unsafe { self.header() }.used;
+        let &Header { used, drops, .. } = unsafe { self.header() };
         let (from, to) = (self.0.cast::<u8>(), other.0.cast::<u8>());
         let length = (used - FIRST) as usize;
         // SAFETY: so much is used (invariant 17).
@@ -136,6 +151,8 @@ impl Block {
         unsafe { from.copy_to_nonoverlapping(to, length) };
         // SAFETY: the caller has the other (invariant 17).
         unsafe { other.set_used(used) };
+        // SAFETY: as above (invariant 17).
+        unsafe { other.set_drops(drops) };
         // SAFETY: the caller has it as a whole, and what was in it lies elsewhere (invariant 17).
         unsafe { self.free() };
     }
@@ -201,6 +218,7 @@ impl At {
     /// # Safety
     /// * The caller has the block as a whole, in which there is room for it, and a component of the
     ///   table's type is in its place, or is put there.
+    #[inline]
     pub(super) unsafe fn set_kind<C: Core>(self, kind: &'static Kind<C>) {
         // SAFETY: the caller's duty (invariant 17).
         unsafe { self.0.cast::<&'static Kind<C>>().write(kind) };
@@ -255,7 +273,15 @@ impl Fit {
         if self.align <= ENTRY { ENTRY } else { align_up(entry + ENTRY, self.align) - entry }
     }
 
+    /// Whether a block of such an align does.
+    #[inline]
+    pub(super) const fn suits(self, align: u32) -> bool {
+        // No block is aligned less than its entries.
+        self.align <= ENTRY || self.align <= align as usize
+    }
+
     /// Where a component ends whose entry begins at an offset; nowhere, if that is too far.
+    #[inline]
     pub(super) fn end(self, entry: u32) -> Option<u32> {
         let entry = entry as usize;
         let end = entry.checked_add(self.ahead(entry))?.checked_add(self.room)?;

@@ -146,8 +146,9 @@ impl<C: Core> SceneBuilder<C> {
         };
         let mut hub = self.hub;
         hub.freeze();
+        let link = Arc::new(Link::new());
         Ok(Scene {
-            registry: Registry::new(store.build()?),
+            registry: Registry::new(store.build()?, Arc::clone(&link)),
             services: self.services,
             hub,
             time: SceneTime::new(),
@@ -158,7 +159,7 @@ impl<C: Core> SceneBuilder<C> {
             workers,
             parts: Vec::new(),
             swept: Vec::new(),
-            link: Arc::new(Link::new()),
+            link,
             seed: self.seed,
             shutdown_asked: false,
             is_shutdown: false,

@@ -1,14 +1,13 @@
 //! Where an actor lives: in a slot of the store, and nobody looks inside but the scene.
 
 use std::fmt;
-use std::ptr::NonNull;
 
 use super::actor::{Actor, Core};
 use super::components::Components;
 use crate::error::SpawnFailure;
 use crate::handle::Handle;
 use crate::memory::prefetch;
-use crate::store::Store;
+use crate::store::{Nursery, Pending, Place, Store};
 use crate::sync::UnsafeCell;
 
 /// The payload of the scene's store. Empty once its actor has been destroyed.
@@ -27,13 +26,9 @@ struct Inside<C: Core> {
 // look inside (invariant 16). What is in it is Send.
 unsafe impl<C: Core> Sync for ActorCell<C> {}
 
-/// A cell that the scene has taken in.
-pub(super) struct CellRef<C: Core>(NonNull<ActorCell<C>>);
-
-// SAFETY: it gives nothing by itself; who looks inside vouches for being alone (invariant 16).
-unsafe impl<C: Core> Send for CellRef<C> {}
-// SAFETY: as above (invariant 16).
-unsafe impl<C: Core> Sync for CellRef<C> {}
+/// A cell that the scene has taken in. It gives nothing by itself: who looks inside vouches for being
+/// alone.
+pub(super) struct CellRef<C: Core>(Place<ActorCell<C>>);
 
 impl<C: Core> Clone for CellRef<C> {
     fn clone(&self) -> CellRef<C> {
@@ -49,41 +44,97 @@ impl<C: Core> PartialEq for CellRef<C> {
     }
 }
 
-/// An actor that is made, and Pending until its created hooks are done.
+/// An actor that is made, and Pending until its created hooks are done. Whoever has this has the guard
+/// of its slot, and owes it that it is shown or cancelled.
 pub(super) struct Newborn<C: Core> {
     pub(super) handle: Handle,
     pub(super) cell: CellRef<C>,
 }
 
 impl<C: Core> Newborn<C> {
-    /// Reserves a slot, and makes an actor there, whose components begin with what `block` gives.
-    /// The user's code runs here; if it panics, the reservation is gone.
-    pub(super) fn make(
+    /// Reserves a slot, and makes an actor there, whose components begin with what `block` gives. The
+    /// thread that has the scene has a nursery. The user's code runs here; if it panics, the reservation
+    /// is gone.
+    ///
+    /// # Safety
+    /// * The nursery is used with no other store.
+    #[inline]
+    pub(super) unsafe fn make(
         store: &Store<ActorCell<C>>,
+        mut nursery: Option<&mut Nursery<ActorCell<C>>>,
         block: impl FnOnce() -> Components<C>,
         position: C::Position,
         definition: &C::Definition,
         configure: impl FnOnce(&mut Actor<C>),
     ) -> Result<Newborn<C>, SpawnFailure> {
-        let pending = store.spawn_with(|handle| {
-            let actor = Some(Actor::make(handle, block(), position, definition, configure));
+        let construct = |handle| {
+            let actor = Some(Actor::construct(handle, block(), position));
             ActorCell(UnsafeCell::new(Inside { birth: 0, dying: false, actor }))
-        })?;
-        let cell = CellRef(NonNull::from(&*pending));
-        Ok(Newborn { handle: pending.detach(), cell })
+        };
+        let mut pending = match &mut nursery {
+            // SAFETY: the caller's duty (invariant 16).
+            Some(nursery) => unsafe { store.spawn_from(nursery, construct) }?,
+            None => store.spawn_with(construct)?,
+        };
+        // In its place: an actor is not moved from where it was constructed.
+        let counting = nursery.as_deref().map(|nursery| store.unfinished(nursery));
+        let unfinished = Unfinished(pending.actor_mut());
+        if let Some(actor) = unfinished.0 {
+            actor.complete(definition, configure);
+        }
+        std::mem::forget(unfinished);
+        std::mem::forget(counting);
+        let (handle, place) = pending.lay_aside();
+        Ok(Newborn { handle, cell: CellRef(place) })
+    }
+
+    /// Shows it to everybody: Pending → Active.
+    #[inline]
+    pub(super) fn show(self) {
+        // SAFETY: a newborn has the guard of its slot, and comes with what its maker wrote: in hand, by
+        // the queue, or by the inbox (invariant 16).
+        unsafe { self.cell.0.show(self.handle.generation()) };
+    }
+
+    /// Ends it, Pending → Dead, with what is left in the cell.
+    pub(super) fn cancel(self, store: &Store<ActorCell<C>>) {
+        // SAFETY: as in `show` (invariant 16).
+        drop(unsafe { Pending::take_up(store, self.handle, self.cell.0) });
+    }
+}
+
+/// An actor whose maker may panic: it goes before its slot does.
+struct Unfinished<'c, C: Core>(&'c mut Option<Actor<C>>);
+
+impl<C: Core> Drop for Unfinished<'_, C> {
+    fn drop(&mut self) {
+        *self.0 = None;
+    }
+}
+
+impl<C: Core> ActorCell<C> {
+    fn actor_mut(&mut self) -> &mut Option<Actor<C>> {
+        // SAFETY: whoever borrows the cell to write has it to itself (invariant 16).
+        self.0.with_mut(|inside| unsafe { &mut (*inside).actor })
     }
 }
 
 impl<C: Core> CellRef<C> {
-    pub(super) fn of(cell: &ActorCell<C>) -> CellRef<C> {
-        CellRef(NonNull::from(cell))
+    pub(super) fn at(place: Place<ActorCell<C>>) -> CellRef<C> {
+        CellRef(place)
+    }
+
+    /// Where it lies.
+    pub(super) fn place(self) -> Place<ActorCell<C>> {
+        self.0
     }
 
     /// # Safety
     /// * The slot of the cell is not Dead as long as the borrow lasts, and its store is there.
+    #[inline]
     unsafe fn cell<'a>(self) -> &'a ActorCell<C> {
         // SAFETY: the caller's duty (invariant 16).
-        unsafe { self.0.as_ref() }
+        unsafe { self.0.payload() }
     }
 
     /// The actor, unless it has been destroyed.
@@ -109,6 +160,18 @@ impl<C: Core> CellRef<C> {
         let cell = unsafe { self.cell() };
         // SAFETY: as above (invariant 16).
         cell.0.with_mut(|inside| unsafe { (*inside).actor.as_mut() })
+    }
+
+    /// Where the actor is, unless it has been destroyed.
+    ///
+    /// # Safety
+    /// * As for [`get_mut`](CellRef::get_mut).
+    #[inline]
+    pub(super) unsafe fn actor_mut<'a>(self) -> &'a mut Option<Actor<C>> {
+        // SAFETY: the caller's duty (invariant 16).
+        let cell = unsafe { self.cell() };
+        // SAFETY: as above (invariant 16).
+        cell.0.with_mut(|inside| unsafe { &mut (*inside).actor })
     }
 
     /// As [`get`](CellRef::get), unless the actor was killed.
@@ -151,7 +214,7 @@ impl<C: Core> CellRef<C> {
     /// Asks for the lines of the cell, which is to be looked into soon.
     #[inline]
     pub(super) fn prefetch(self) {
-        prefetch(self.0.as_ptr());
+        prefetch(self.0.address().as_ptr());
     }
 
     /// Takes the actor out: the cell is empty from here on.

@@ -5,10 +5,11 @@ mod clearing;
 use std::any::TypeId;
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::needs_drop;
 use std::ptr::NonNull;
 
 use super::actor::Core;
-use super::block::{At, Block, ENTRY_ALIGN, FIRST, Header};
+use super::block::{At, Block, ENTRY_ALIGN, FIRST, Fit, Header};
 use super::component::{Component, Kind, TickComponent};
 use crate::memory::prefetch;
 
@@ -106,15 +107,18 @@ impl<C: Core> Components<C> {
         Some(unsafe { component.as_mut() })
     }
 
+    #[inline]
     pub(super) fn add<T: Component<C>>(&mut self, value: T) {
         self.add_as(Kind::plain::<T>(), value);
     }
 
+    #[inline]
     pub(super) fn add_ticking<T: TickComponent<C>>(&mut self, value: T) {
         self.add_as(Kind::ticking::<T>(), value);
     }
 
     /// Adds a component, or puts it in the place of the one of its type; that one is dropped last.
+    #[inline]
     fn add_as<T: Component<C>>(&mut self, kind: &'static Kind<C>, value: T) {
         assert!(!self.is_lent(), "the components are moved, and one of them is being called");
         if let Some((at, component)) = self.find::<T>() {
@@ -125,33 +129,47 @@ impl<C: Core> Components<C> {
             let old = unsafe { component.replace(value) };
             return drop(old);
         }
-        let (block, at, end) = self.reserve(kind);
+        // Known from the type, where the table would have to be read.
+        let fit = Fit::of::<T>();
+        let (block, at, end) = self.reserve(fit);
         // SAFETY: reserved just now (invariant 17).
-        let place = unsafe { at.component(kind.fit) };
+        let place = unsafe { at.component(fit) };
         // SAFETY: reserved for this type, and empty (invariant 17).
         unsafe { place.cast::<T>().write(value) };
         // SAFETY: its component is in its place (invariant 17).
         unsafe { at.set_kind(kind) };
         // SAFETY: the block is this value's own, and all of it is written (invariant 17).
         unsafe { block.set_used(end) };
+        if needs_drop::<T>() {
+            // SAFETY: as above (invariant 17).
+            unsafe { block.set_drops(true) };
+        }
     }
 
     /// Makes room for one more entry: in which block, where it begins, and at which offset it ends.
-    fn reserve(&mut self, kind: &Kind<C>) -> (Block, At, u32) {
+    #[inline]
+    fn reserve(&mut self, fit: Fit) -> (Block, At, u32) {
         let (used, capacity, align) = match self.header() {
             Some(header) => (header.used, header.capacity, header.align),
             None => (FIRST, 0, ENTRY_ALIGN),
         };
-        let Some(end) = kind.fit.end(used) else {
-            panic!("the components of an actor take more than 2 GiB")
+        let block = match (self.block, fit.end(used)) {
+            (Some(block), Some(end)) if end <= capacity && fit.suits(align) => Some((block, end)),
+            _ => None,
         };
-        let needed = align.max(kind.fit.align as u32);
-        let block = match self.block {
-            Some(block) if end <= capacity && needed <= align => block,
-            _ => self.grow(end.max(capacity.saturating_mul(2)).max(SMALLEST), needed),
-        };
+        let (block, end) = block.unwrap_or_else(|| self.make_room(fit, used, capacity, align));
         // SAFETY: so much is used (invariant 17).
         (block, unsafe { block.at(used) }, end)
+    }
+
+    /// A block with room for one more entry, and where that ends.
+    #[cold]
+    fn make_room(&mut self, fit: Fit, used: u32, capacity: u32, align: u32) -> (Block, u32) {
+        let Some(end) = fit.end(used) else {
+            panic!("the components of an actor take more than 2 GiB")
+        };
+        let capacity = end.max(capacity.saturating_mul(2)).max(SMALLEST);
+        (self.grow(capacity, align.max(fit.align as u32)), end)
     }
 
     /// Gives back what was reserved and is not used, once nothing is added any more: components that

@@ -3,13 +3,15 @@
 use super::actor::Core;
 use super::cell::{CellRef, Newborn};
 use super::commands::Commands;
-use super::components::Walk;
+use super::components::{Components, Walk};
 use super::error::CreateError;
+use super::hub::Hub;
 use super::random::{Dice, Drawer};
-use super::registry::Doomed;
+use super::registry::Entry;
 use super::teardown::Teardown;
 use super::work::Work;
 use super::{Actor, Scene, trace};
+use crate::error::TransitionError;
 use crate::handle::Handle;
 use crate::reason::EndReason;
 use crate::state::State;
@@ -49,21 +51,22 @@ impl<C: Core> Scene<C> {
                         made = Some(registry.make(position, &definition, configure));
                     });
                     match made {
-                        Some(Ok(newborn)) => self.introduce(&newborn),
+                        Some(Ok(newborn)) => self.introduce(newborn),
                         Some(Err(failure)) => {
                             self.report.refuse_creation(self.registry.store.scene(), failure);
                         }
                         None => {}
                     }
                 }
-                Work::Introduce(newborn) => self.introduce(&newborn),
-                Work::Kill(handle) => self.kill(handle),
+                Work::Introduce(newborn) => self.introduce(newborn),
+                // One that is refused is counted.
+                Work::Kill(handle) => drop(self.kill(handle)),
                 Work::RemoteKill(handle) => {
                     // Whoever makes it has not sent it yet: the next frame looks again.
                     let ahead = self.registry.store.existence(handle) == Ok(State::Pending)
                         && !planted("kill ahead of its actor dropped");
                     if !ahead || self.link.kill(handle).is_err() {
-                        self.kill(handle);
+                        let _ = self.kill(handle);
                     }
                 }
                 Work::Mourn(cell) => self.mourn(cell),
@@ -72,14 +75,23 @@ impl<C: Core> Scene<C> {
         }
     }
 
-    fn kill(&mut self, handle: Handle) {
+    /// Kills an actor, and tells its pending-destroy hooks.
+    #[inline]
+    pub(super) fn kill(&mut self, handle: Handle) -> Result<(), TransitionError> {
         match self.registry.kill(handle) {
-            Ok(cell) => self.mourn(cell),
-            Err(refused) => self.report.refuse_kill(refused),
+            Ok(cell) => {
+                self.mourn(cell);
+                Ok(())
+            }
+            Err(refused) => {
+                self.report.refuse_kill(refused);
+                Err(refused)
+            }
         }
     }
 
     /// Makes an actor for a caller that waits for its handle.
+    #[inline]
     pub(super) fn create(
         &mut self,
         position: C::Position,
@@ -91,8 +103,9 @@ impl<C: Core> Scene<C> {
         }
         match self.registry.make(position, definition, configure) {
             Ok(newborn) => {
-                self.introduce(&newborn);
-                Ok(newborn.handle)
+                let handle = newborn.handle;
+                self.introduce(newborn);
+                Ok(handle)
             }
             Err(failure) => {
                 self.report.refuse_creation(self.registry.store.scene(), failure);
@@ -103,27 +116,30 @@ impl<C: Core> Scene<C> {
 
     /// The created hooks of an actor that is Pending; then it is Active. One that panics ends the
     /// creation, and whoever was told of it is told of its end.
-    pub(super) fn introduce(&mut self, newborn: &Newborn<C>) {
-        let birth = self.registry.number(newborn);
-        let begun = match self.tell_created(newborn.cell, birth) {
-            Ok(()) => match self.registry.activate(newborn, birth) {
-                Ok(()) => {
-                    self.report.created += 1;
-                    trace::created(newborn.handle);
-                    return;
-                }
-                // Nobody else knows the handle of what is Pending here, so this does not happen.
-                Err(_) => ALL,
-            },
-            Err(begun) => begun,
-        };
+    pub(super) fn introduce(&mut self, newborn: Newborn<C>) {
+        let birth = self.registry.number(&newborn);
+        match self.tell_created(newborn.cell, birth) {
+            Ok(()) => {
+                let handle = newborn.handle;
+                self.registry.activate(newborn, birth);
+                self.report.created += 1;
+                trace::created(handle);
+            }
+            Err(begun) => self.cancel(newborn, begun),
+        }
+    }
+
+    /// Ends an actor that is Pending, and tells those who were told of its creation.
+    #[cold]
+    fn cancel(&mut self, newborn: Newborn<C>, begun: Begun) {
+        let handle = newborn.handle;
         self.tell_destroyed(newborn.cell, begun, EndReason::Cancelled);
         // SAFETY: this thread has the scene, and the actor is Pending (invariant 16).
         let actor = unsafe { newborn.cell.take() };
         self.panics.contain(|| drop(actor));
-        // What is left in the slot is an empty cell.
-        let _ = self.registry.store.cancel(newborn.handle);
-        trace::cancelled(newborn.handle, EndReason::Cancelled);
+        self.registry.count();
+        newborn.cancel(&self.registry.store);
+        trace::cancelled(handle, EndReason::Cancelled);
     }
 
     fn tell_created(&mut self, cell: CellRef<C>, birth: u64) -> Result<(), Begun> {
@@ -153,6 +169,7 @@ impl<C: Core> Scene<C> {
     }
 
     /// The pending-destroy hooks of an actor that was killed. Each is called, whatever the others do.
+    #[inline(always)]
     pub(super) fn mourn(&mut self, cell: CellRef<C>) {
         self.report.killed += 1;
         // SAFETY: this thread has the scene (invariant 16).
@@ -184,26 +201,29 @@ impl<C: Core> Scene<C> {
         });
     }
 
-    /// The destroyed hooks of an actor, and its drop.
-    pub(super) fn destroy(&mut self, doomed: &Doomed<C>, reason: EndReason) {
-        self.tell_destroyed(doomed.cell, ALL, reason);
-        self.let_go(doomed);
-        self.report.destroyed += 1;
-        trace::destroyed(doomed.handle, reason);
-    }
-
-    /// Drops an actor, but for the block of its components, and what it has published.
-    fn let_go(&mut self, doomed: &Doomed<C>) {
-        let Scene { registry, published, panics, .. } = self;
-        let mut actor = registry.take(doomed);
-        let components = actor.as_mut().map(|actor| std::mem::take(&mut actor.components));
-        let mut components = components.unwrap_or_default();
+    /// The destroyed hooks of an actor, and its drop, but for the block of its components; then what
+    /// it has published goes.
+    pub(super) fn destroy(&mut self, doomed: &Entry<C>, reason: EndReason) {
+        let Scene { registry, services, time, hub, panics, published, .. } = self;
+        // SAFETY: this thread has the scene, the actor is Dying, and the hooks get no other way to it
+        // (invariant 16).
+        let place = unsafe { doomed.cell.actor_mut() };
+        let end = Teardown { reason, services, time };
+        let mut farewell = place.as_ref().map(|actor| Farewell::new(actor, ALL));
+        let mut left = Components::new();
         panics.contain_each(|| {
-            drop(actor.take());
-            components.clear();
-            published.forget(doomed.handle);
+            if let (Some(actor), Some(farewell)) = (&mut *place, &mut farewell) {
+                farewell.tell(actor, hub, &end);
+                std::mem::swap(&mut left, &mut actor.components);
+                // In its place, which is empty even if this panics.
+                *place = None;
+            }
+            left.clear();
+            published.forget(doomed);
         });
-        registry.spares.keep(components);
+        registry.spares.keep(left);
+        self.report.destroyed += 1;
+        trace::destroyed(self.registry.handle(doomed), reason);
     }
 
     fn tell_destroyed(&mut self, cell: CellRef<C>, begun: Begun, reason: EndReason) {
@@ -212,27 +232,46 @@ impl<C: Core> Scene<C> {
         // (invariant 16).
         let Some(actor) = (unsafe { cell.get_mut() }) else { return };
         let end = Teardown { reason, services, time };
-        let mut walk = Walk::to_call(&actor.components);
-        let (mut told, mut number, mut is_clean) = (0, 0, false);
-        panics.contain_each(|| {
-            let actor = &mut *actor;
-            while told < begun.components {
-                // SAFETY: a hook that exchanges the actor ends the walk (invariant 17).
-                let Some(kind) = (unsafe { walk.kind::<C>() }) else { break };
-                told += 1;
-                // SAFETY: the walk is over the actor's components, and nothing is lent
-                // (invariant 17). It goes on before a panic does.
-                unsafe { (kind.destroyed)(actor, &mut walk.at, &end) };
-            }
-            while number < begun.systems {
-                let Some(system) = hub.get(number) else { break };
-                number += 1;
-                system.destroyed(actor, &end);
-            }
-            if !is_clean {
-                is_clean = true;
-                C::cleanup(actor, &end);
-            }
-        });
+        let mut farewell = Farewell::new(actor, begun);
+        panics.contain_each(|| farewell.tell(actor, hub, &end));
+    }
+}
+
+/// How far the destroyed hooks of an actor have come.
+struct Farewell {
+    begun: Begun,
+    walk: Walk,
+    components: usize,
+    systems: usize,
+    is_clean: bool,
+}
+
+impl Farewell {
+    #[inline]
+    fn new<C: Core>(actor: &Actor<C>, begun: Begun) -> Farewell {
+        let walk = Walk::to_call(&actor.components);
+        Farewell { begun, walk, components: 0, systems: 0, is_clean: false }
+    }
+
+    /// Calls those that were not called yet.
+    #[inline]
+    fn tell<C: Core>(&mut self, actor: &mut Actor<C>, hub: &mut Hub<C>, end: &Teardown<'_>) {
+        while self.components < self.begun.components {
+            // SAFETY: a hook that exchanges the actor ends the walk (invariant 17).
+            let Some(kind) = (unsafe { self.walk.kind::<C>() }) else { break };
+            self.components += 1;
+            // SAFETY: the walk is over the actor's components, and nothing is lent (invariant 17).
+            // It goes on before a panic does.
+            unsafe { (kind.destroyed)(actor, &mut self.walk.at, end) };
+        }
+        while self.systems < self.begun.systems {
+            let Some(system) = hub.get(self.systems) else { break };
+            self.systems += 1;
+            system.destroyed(actor, end);
+        }
+        if !self.is_clean {
+            self.is_clean = true;
+            C::cleanup(actor, end);
+        }
     }
 }

@@ -124,6 +124,7 @@ mod services;
 mod settlement;
 mod shutdown;
 mod spares;
+mod sweep;
 mod system;
 mod tags;
 mod teardown;
@@ -162,7 +163,7 @@ pub use time::{FrameReport, SceneTime};
 use self::hub::Hub;
 use self::panics::Panics;
 use self::publish::Published;
-use self::registry::{Doomed, Registry};
+use self::registry::{Entry, Registry};
 use self::remote::Link;
 use self::services::Services;
 use self::ticking::Part;
@@ -172,7 +173,6 @@ use crate::error::{HoldError, LookupError, TransitionError};
 use crate::handle::Handle;
 use crate::state::State;
 use crate::stats::Stats;
-use crate::store::Sealed;
 use crate::sync::Arc;
 
 /// Actors, systems and services, and the loop that drives them.
@@ -196,7 +196,7 @@ pub struct Scene<C: Core> {
     /// What the parts of the actor phase have asked for; kept for its memory.
     parts: Vec<Part<C>>,
     /// Whom a sweep ends; kept for its memory.
-    swept: Vec<(Doomed<C>, Sealed)>,
+    swept: Vec<Entry<C>>,
     link: Arc<Link<C>>,
     seed: u64,
     shutdown_asked: bool,
@@ -240,18 +240,10 @@ impl<C: Core> Scene<C> {
     /// # Panics
     /// When a hook does, after all have been called.
     pub fn kill_actor(&mut self, h: Handle) -> Result<(), TransitionError> {
-        match self.registry.kill(h) {
-            Ok(cell) => {
-                // Nothing waits: the last call has come to rest.
-                self.mourn(cell);
-                self.come_to_rest();
-                Ok(())
-            }
-            Err(refused) => {
-                self.report.refuse_kill(refused);
-                Err(refused)
-            }
-        }
+        // Nothing waits: the last call has come to rest.
+        self.kill(h)?;
+        self.come_to_rest();
+        Ok(())
     }
 
     /// Does what the hooks of an outer call have asked for, the shutdown last; then a panic may go on.

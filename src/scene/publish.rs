@@ -77,8 +77,12 @@ impl<C: Core> Published<C> {
     }
 
     /// Drops what was published of an actor that is gone.
-    pub(super) fn forget(&mut self, h: Handle) {
-        if let Some(slot) = usize::try_from(h.seq()).ok().and_then(|at| self.slots.get_mut(at)) {
+    #[inline]
+    pub(super) fn forget(&mut self, gone: &Entry<C>) {
+        if !Self::is_kept() {
+            return;
+        }
+        if let Some(slot) = self.slots.get_mut(gone.index as usize) {
             // SAFETY: the caller has everything that is published to itself (invariant 16).
             let old = slot.0.with_mut(|slot| unsafe { (*slot).take() });
             drop(old);

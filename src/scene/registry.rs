@@ -6,13 +6,15 @@ use std::num::NonZeroU32;
 
 use super::actor::{Actor, Core};
 use super::cell::{ActorCell, CellRef, Newborn};
+use super::remote::Link;
 use super::spares::Spares;
 use super::trace;
 use crate::error::{LookupError, SpawnFailure, TransitionError};
 use crate::handle::Handle;
-use crate::id::{EntityId, SceneId};
+use crate::id::EntityId;
 use crate::state::State;
-use crate::store::{Sealed, Sealing, Store};
+use crate::store::{Ending, Nursery, Sealing, Store};
+use crate::sync::Arc;
 
 /// An actor that is Active or Dying.
 pub(super) struct Entry<C: Core> {
@@ -21,12 +23,6 @@ pub(super) struct Entry<C: Core> {
     pub(super) birth: u64,
     pub(super) index: u32,
     generation: NonZeroU32,
-}
-
-/// An actor that was killed, and waits for its sweep.
-pub(super) struct Doomed<C: Core> {
-    pub(super) handle: Handle,
-    pub(super) cell: CellRef<C>,
 }
 
 /// What the store has still to count.
@@ -39,11 +35,13 @@ struct Uncounted {
 /// Identity, look-up and sweep.
 pub(super) struct Registry<C: Core> {
     pub(super) store: Store<ActorCell<C>>,
+    /// Tells whether there are remotes.
+    link: Arc<Link<C>>,
+    /// Slots for those who come next.
+    nursery: Nursery<ActorCell<C>>,
     alive: Vec<Entry<C>>,
     /// In order of killing.
-    doomed: Vec<Doomed<C>>,
-    /// The creation numbers of those that a sweep has destroyed; kept for its memory.
-    gone: Vec<u64>,
+    doomed: Vec<Entry<C>>,
     /// Creation numbers given out.
     births: u64,
     /// Who was shown and killed, and not counted by the store yet.
@@ -53,12 +51,13 @@ pub(super) struct Registry<C: Core> {
 }
 
 impl<C: Core> Registry<C> {
-    pub(super) fn new(store: Store<ActorCell<C>>) -> Registry<C> {
+    pub(super) fn new(store: Store<ActorCell<C>>, link: Arc<Link<C>>) -> Registry<C> {
         Registry {
             store,
+            link,
+            nursery: Nursery::new(),
             alive: Vec::new(),
             doomed: Vec::new(),
-            gone: Vec::new(),
             births: 0,
             uncounted: Cell::default(),
             spares: Spares::new(),
@@ -73,8 +72,8 @@ impl<C: Core> Registry<C> {
     fn cell_with_state(&self, h: Handle) -> Result<(CellRef<C>, State), LookupError> {
         // SAFETY: nobody but the thread that has the scene ends an actor of this store, and it does
         // so with the registry to itself; nobody shrinks it (invariant 16).
-        let (cell, state) = unsafe { self.store.peek(h) }?;
-        Ok((CellRef::of(cell), state))
+        let (place, state) = unsafe { self.store.peek(h) }?;
+        Ok((CellRef::at(place), state))
     }
 
     pub(super) fn get(&self, h: Handle) -> Result<&Actor<C>, LookupError> {
@@ -106,14 +105,18 @@ impl<C: Core> Registry<C> {
     }
 
     /// Makes an actor, which stays Pending until it is [activated](Registry::activate).
+    #[inline]
     pub(super) fn make(
         &mut self,
         position: C::Position,
         definition: &C::Definition,
         configure: impl FnOnce(&mut Actor<C>),
     ) -> Result<Newborn<C>, SpawnFailure> {
-        let Registry { store, spares, .. } = self;
-        let newborn = Newborn::make(store, || spares.take(), position, definition, configure)?;
+        let Registry { store, nursery, spares, .. } = self;
+        let (nursery, block) = (Some(nursery), || spares.take());
+        // SAFETY: the nursery is the registry's, as the store is (invariant 16).
+        let newborn =
+            unsafe { Newborn::make(store, nursery, block, position, definition, configure) }?;
         // SAFETY: the actor is Pending, and this thread has made it (invariant 16).
         if let Some(actor) = unsafe { newborn.cell.get_mut() } {
             if actor.components.is_spare() {
@@ -125,6 +128,7 @@ impl<C: Core> Registry<C> {
     }
 
     /// Gives an actor that is Pending its creation number.
+    #[inline]
     pub(super) fn number(&mut self, newborn: &Newborn<C>) -> u64 {
         self.births += 1;
         // SAFETY: the actor is Pending and was handed to this thread, which has the scene
@@ -134,69 +138,68 @@ impl<C: Core> Registry<C> {
     }
 
     /// Pending → Active: from here on it is found.
-    pub(super) fn activate(
-        &mut self,
-        newborn: &Newborn<C>,
-        birth: u64,
-    ) -> Result<(), TransitionError> {
-        // SAFETY: nobody shrinks the store of a scene (invariant 16).
-        unsafe { self.store.activate_unpinned(newborn.handle) }?;
+    #[inline]
+    pub(super) fn activate(&mut self, newborn: Newborn<C>, birth: u64) {
+        self.alive.push(Entry::of(newborn.handle, newborn.cell, birth));
+        newborn.show();
         self.uncounted.get_mut().activated += 1;
-        let generation = newborn.handle.generation();
-        let index = newborn.handle.seq() as u32;
-        let cell = newborn.cell;
-        self.alive.push(Entry { cell, birth, index, generation });
-        Ok(())
     }
 
     /// Active → Dying: it does not tick any more, and waits for the sweep. The caller owes it its
     /// pending-destroy hooks.
+    #[inline(always)]
     pub(super) fn kill(&mut self, h: Handle) -> Result<CellRef<C>, TransitionError> {
-        // SAFETY: as in `cell_with_state` (invariant 16).
-        let cell = CellRef::of(unsafe { self.store.kill_unpinned(h) }?);
+        // SAFETY: as in `cell_with_state`. Without a remote nobody else can take a ticket, or do anything
+        // else to an actor without one (invariant 16).
+        let cell = CellRef::at(unsafe { self.store.kill_unpinned(h, self.link.is_alone()) }?);
         self.uncounted.get_mut().killed += 1;
         trace::killed(h);
         // SAFETY: this thread has the scene, and the registry to itself (invariant 16).
         unsafe { cell.set_dying() };
-        self.doomed.push(Doomed { handle: h, cell });
+        // SAFETY: as above (invariant 16).
+        let birth = unsafe { cell.birth() };
+        self.doomed.push(Entry::of(h, cell, birth));
         Ok(cell)
     }
 
-    /// Lets the store count what it has not counted yet.
+    /// Lets the store count what it has not counted yet: who began is counted before others end.
     pub(super) fn count(&self) {
+        self.store.count_spawned(&self.nursery);
         let Uncounted { activated, killed } = self.uncounted.take();
         if activated > 0 || killed > 0 {
             self.store.count(activated, killed);
         }
     }
 
-    /// Takes out every actor that was killed and that nobody holds a ticket for, in order of killing.
-    /// The caller owes each of them [`bury`](Registry::bury); the others wait for the next sweep.
-    pub(super) fn take_doomed(&mut self, into: &mut Vec<(Doomed<C>, Sealed)>) {
-        let store = &self.store;
-        self.doomed.retain(|doomed| match store.seal(doomed.handle) {
-            Ok(Sealing::Sealed(sealed)) => {
-                into.push((*doomed, sealed));
-                false
+    /// Takes out every actor that was killed and that nobody holds a ticket for, in order of killing,
+    /// by exchange for an empty list. The caller owes each of them [`bury`](Registry::bury); the others
+    /// wait for the next sweep.
+    pub(super) fn take_doomed(&mut self, taken: &mut Vec<Entry<C>>) {
+        std::mem::swap(&mut self.doomed, taken);
+        let (held, is_alone) = (&mut self.doomed, self.link.is_alone());
+        taken.retain(|doomed| {
+            // SAFETY: nobody else ends an actor, so the slot of one that was killed is in use until
+            // it is buried; alone as in `kill` (invariant 16).
+            let sealing = unsafe { doomed.cell.place().seal(doomed.generation, is_alone) };
+            if matches!(sealing, Sealing::Held) {
+                held.push(*doomed);
             }
-            Ok(Sealing::Held) => true,
-            // Nobody else ends an actor, so this does not happen; it would be gone.
-            Err(_) => false,
+            // Nobody refuses, for the same reason; it would be gone.
+            matches!(sealing, Sealing::Sealed)
         });
     }
 
-    /// Takes an actor whose destroyed hooks are done out of its cell.
-    pub(super) fn take(&mut self, doomed: &Doomed<C>) -> Option<Actor<C>> {
-        // SAFETY: this thread has the scene, and the actor is Dying (invariant 16).
-        self.gone.push(unsafe { doomed.cell.birth() });
-        // SAFETY: as above (invariant 16).
-        unsafe { doomed.cell.take() }
+    /// Ends what [`take_doomed`](Registry::take_doomed) has sealed, once its actor is taken out.
+    #[inline]
+    pub(super) fn bury(ending: &mut Ending<'_, ActorCell<C>>, doomed: &Entry<C>) {
+        // SAFETY: the caller has it from `take_doomed`, and buries it once (invariant 16).
+        unsafe { ending.finish_empty(doomed.cell.place(), doomed.index, doomed.generation) };
     }
 
-    /// Closes the gaps that the taken have left among the living.
-    pub(super) fn close_gaps(&mut self) {
-        self.gone.sort_unstable();
-        let mut gone = self.gone.drain(..).peekable();
+    /// Closes the gaps that a sweep has left among the living; the gone may lie in any order.
+    pub(super) fn close_gaps(&mut self, gone: &mut [Entry<C>]) {
+        gone.sort_unstable_by_key(|entry| entry.birth);
+        let mut gone = gone.iter().map(|entry| entry.birth).peekable();
         let Some(&first) = gone.peek() else { return };
         let begin = self.alive.partition_point(|entry| entry.birth < first);
         let mut to = begin;
@@ -212,34 +215,38 @@ impl<C: Core> Registry<C> {
     }
 
     /// Marks everybody who is Active as Dying, for the shutdown; all who exist, in order of creation.
-    pub(super) fn doom_all(&mut self) -> Vec<Doomed<C>> {
+    pub(super) fn doom_all(&mut self) -> Vec<Entry<C>> {
         self.doomed.clear();
-        let scene = self.store.scene();
-        let mut all = Vec::with_capacity(self.alive.len());
-        for entry in self.alive.drain(..) {
-            let handle = entry.handle(scene);
+        let all = std::mem::take(&mut self.alive);
+        for entry in &all {
             // Dying already, if it was killed.
-            let _ = self.store.kill(handle);
-            all.push(Doomed { handle, cell: entry.cell });
+            let _ = self.store.kill(self.handle(entry));
         }
         all
+    }
+
+    /// The handle of an actor.
+    #[inline]
+    pub(super) fn handle(&self, entry: &Entry<C>) -> Handle {
+        let bits = u64::from(self.store.scene().0) << EntityId::SEQ_BITS | u64::from(entry.index);
+        Handle::new(EntityId::from_bits(bits), entry.generation)
     }
 }
 
 impl<C: Core> Entry<C> {
-    fn handle(&self, scene: SceneId) -> Handle {
-        let bits = u64::from(scene.0) << EntityId::SEQ_BITS | u64::from(self.index);
-        Handle::new(EntityId::from_bits(bits), self.generation)
+    #[inline]
+    fn of(h: Handle, cell: CellRef<C>, birth: u64) -> Entry<C> {
+        Entry { cell, birth, index: h.seq() as u32, generation: h.generation() }
     }
 }
 
-impl<C: Core> Clone for Doomed<C> {
-    fn clone(&self) -> Doomed<C> {
+impl<C: Core> Clone for Entry<C> {
+    fn clone(&self) -> Entry<C> {
         *self
     }
 }
 
-impl<C: Core> Copy for Doomed<C> {}
+impl<C: Core> Copy for Entry<C> {}
 
 impl<C: Core> fmt::Debug for Registry<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

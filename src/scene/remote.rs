@@ -14,7 +14,7 @@ use crate::handle::Handle;
 use crate::id::SceneId;
 use crate::state::State;
 use crate::store::{Store, WeakStore};
-use crate::sync::{Arc, AtomicBool};
+use crate::sync::{Arc, AtomicBool, AtomicUsize, Ordering, planted};
 
 /// What another thread asks of a scene.
 pub(super) enum Request<C: Core> {
@@ -27,11 +27,39 @@ pub(super) enum Request<C: Core> {
 pub(crate) struct Link<C: Core> {
     inbox: Inbox<Request<C>>,
     shutdown_asked: AtomicBool,
+    /// How many remotes there are.
+    remotes: AtomicUsize,
 }
 
 impl<C: Core> Link<C> {
     pub(crate) fn new() -> Link<C> {
-        Link { inbox: Inbox::new(), shutdown_asked: AtomicBool::new(false) }
+        Link {
+            inbox: Inbox::new(),
+            shutdown_asked: AtomicBool::new(false),
+            remotes: AtomicUsize::new(0),
+        }
+    }
+
+    /// Whether there is no remote. So it stays until the thread that has the scene makes one.
+    #[inline]
+    pub(crate) fn is_alone(&self) -> bool {
+        // Acquire N3: receives what was done through every remote that there was, before this thread
+        // changes a word as if there had been none.
+        self.remotes.load(ord!(Acquire: N3)) == 0 || planted("alone beside a remote")
+    }
+
+    /// One remote more: of the scene, by its thread, or of another remote.
+    pub(crate) fn join(&self) {
+        // Relaxed: whoever makes one has the scene or a remote, so nobody takes itself to be alone
+        // meanwhile. No overflow: each has a reference to the link, of which there are never so many.
+        self.remotes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// One remote less.
+    pub(crate) fn leave(&self) {
+        // Release N3: publishes what was done through it. Others leave by read-modify-writes, so the
+        // release sequence goes on to the last.
+        self.remotes.fetch_sub(1, ord!(Release: N3));
     }
 
     /// Everything that was asked for, in order of arrival.
@@ -98,6 +126,7 @@ pub struct SceneRemote<C: Core> {
 
 impl<C: Core> SceneRemote<C> {
     pub(super) fn new(store: &Store<ActorCell<C>>, link: &Arc<Link<C>>) -> SceneRemote<C> {
+        link.join();
         let link = Arc::clone(link);
         SceneRemote { store: store.downgrade(), scene: store.scene(), link }
     }
@@ -121,19 +150,19 @@ impl<C: Core> SceneRemote<C> {
     ) -> Result<Handle, CreateError> {
         let shutdown = CreateError::Shutdown { scene: self.scene };
         let store = self.open_store().ok_or(shutdown)?;
-        let newborn = Newborn::make(&store, Components::new, position, &definition, configure)?;
-        let (handle, cell) = (newborn.handle, newborn.cell);
-        match self.link.inbox.push(Request::Admit(newborn)) {
-            Ok(()) => Ok(handle),
-            Err(_) => {
-                // SAFETY: nobody else knows of it, so it is still this thread's (invariant 16).
-                let refused = unsafe { cell.take() };
-                // For the same reason nobody else has ended it.
-                let _ = store.cancel(handle);
-                drop(refused);
-                Err(shutdown)
-            }
+        let (block, configured) = (Components::new, configure);
+        // SAFETY: there is no nursery (invariant 16).
+        let newborn =
+            unsafe { Newborn::make(&store, None, block, position, &definition, configured) }?;
+        let handle = newborn.handle;
+        if let Err(Request::Admit(newborn)) = self.link.inbox.push(Request::Admit(newborn)) {
+            // SAFETY: it was given back, so it is this thread's again (invariant 16).
+            let refused = unsafe { newborn.cell.take() };
+            newborn.cancel(&store);
+            drop(refused);
+            return Err(shutdown);
         }
+        Ok(handle)
     }
 
     /// Asks for an actor's end, at the start of the next frame; whether it was Pending or Active.
@@ -179,7 +208,14 @@ impl<C: Core> SceneRemote<C> {
 
 impl<C: Core> Clone for SceneRemote<C> {
     fn clone(&self) -> SceneRemote<C> {
+        self.link.join();
         SceneRemote { store: self.store.clone(), scene: self.scene, link: Arc::clone(&self.link) }
+    }
+}
+
+impl<C: Core> Drop for SceneRemote<C> {
+    fn drop(&mut self) {
+        self.link.leave();
     }
 }
 

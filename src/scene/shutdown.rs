@@ -21,6 +21,7 @@ impl<C: Core> Scene<C> {
     pub(super) fn end(&mut self) {
         self.is_shutdown = true;
         let _span = trace::shutdown(self.registry.store.scene());
+        self.registry.count();
         self.refuse_remotes();
         self.end_systems();
         self.end_actors();
@@ -34,8 +35,9 @@ impl<C: Core> Scene<C> {
                 // (invariant 16).
                 let actor = unsafe { newborn.cell.take() };
                 self.panics.contain(|| drop(actor));
-                let _ = self.registry.store.cancel(newborn.handle);
-                trace::cancelled(newborn.handle, EndReason::Shutdown);
+                let handle = newborn.handle;
+                newborn.cancel(&self.registry.store);
+                trace::cancelled(handle, EndReason::Shutdown);
             } else if let (Request::Kill(h), true) =
                 (request, planted("kill carried out in a shutdown"))
             {
@@ -62,7 +64,7 @@ impl<C: Core> Scene<C> {
         for doomed in self.registry.doom_all() {
             self.destroy(&doomed, EndReason::Shutdown);
             // Deferred, where somebody has a ticket.
-            let _ = store.reap(doomed.handle);
+            let _ = store.reap(self.registry.handle(&doomed));
         }
         drop(pinned);
         self.published.clear();

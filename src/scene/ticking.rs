@@ -16,7 +16,6 @@ use super::remote::Request;
 use super::time::FrameReport;
 use super::work::Work;
 use super::{Scene, trace};
-use crate::reason::EndReason;
 
 /// Actors that are dealt out together at least: fewer are not worth a change of thread.
 const SMALLEST_PART: usize = 64;
@@ -80,28 +79,6 @@ impl<C: Core> Scene<C> {
             };
             self.report.phases[slot] = took;
         }
-    }
-
-    /// Ends those that were killed before this frame and that no ticket keeps.
-    fn sweep(&mut self) {
-        let store = self.registry.store.clone();
-        self.registry.spares.trim();
-        let mut swept = std::mem::take(&mut self.swept);
-        self.registry.take_doomed(&mut swept);
-        if !swept.is_empty() {
-            // One pin for all of them.
-            let ending = store.ending();
-            for (doomed, sealed) in swept.drain(..) {
-                self.destroy(&doomed, EndReason::Killed);
-                ending.finish(sealed);
-            }
-            self.registry.count();
-            drop(ending);
-            self.registry.close_gaps();
-        }
-        self.swept = swept;
-        // Now, so that which slots serve next does not depend on when readers come by.
-        store.reclaim_at_once();
     }
 
     /// Takes in what other threads have asked for.

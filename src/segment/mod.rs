@@ -57,7 +57,7 @@ const FIRST: usize = FIRST_BITS as usize - 1;
 /// The place of the last small segment.
 const LAST_SMALL: usize = FULL_BITS as usize - 1;
 /// The places of the segments that the table itself points to end here. Outside of tests all that a
-/// [`Place`] can be are such, so that no look-up asks whether it is one.
+/// [`Near`] can be are such, so that no look-up asks whether it is one.
 const NEAR: usize = if cfg!(test) { full_place(NEAR_FULL + 1) } else { 1 << u8::BITS };
 const _: () = assert!(NEAR_FULL == 0 || full_place(NEAR_FULL) < NEAR);
 
@@ -70,13 +70,13 @@ const fn full_place(number: usize) -> usize {
 /// so that a look-up need not find it out. It is made of the number alone; that of a number which lies
 /// beyond them says nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place(pub(crate) u8);
+pub(crate) struct Near(pub(crate) u8);
 
-impl Place {
+impl Near {
     /// Of the slot of this number.
     #[inline(always)]
-    pub(crate) const fn of(seq: u64) -> Place {
-        Place(Segment::of(Index(seq as u32)).0 as u8)
+    pub(crate) const fn of(seq: u64) -> Near {
+        Near(Segment::of(Index(seq as u32)).0 as u8)
     }
 }
 

@@ -5,7 +5,7 @@ use std::ptr;
 
 use super::sides::{allocate_segment, free_segment, layout_made};
 use super::{
-    DIRECTORIES, DIRECTORY_BITS, Index, MAX_SLOTS, NEAR, NEAR_SLOTS, Place, Segment, Sides,
+    DIRECTORIES, DIRECTORY_BITS, Index, MAX_SLOTS, NEAR, NEAR_SLOTS, Near, Segment, Sides,
 };
 use crate::memory::{OutOfMemory, allocate_zeroed};
 use crate::slot::{Header, Slot};
@@ -63,7 +63,7 @@ impl<T, H: Header> Table<T, H> {
     /// The borrow is good while the caller has a session open, or owns a slot of the segment or a
     /// hold of its entity, whichever is longer.
     #[inline(always)]
-    pub(crate) fn find(&self, seq: u64, place: Place) -> Option<&Slot<T, H>> {
+    pub(crate) fn find(&self, seq: u64, place: Near) -> Option<&Slot<T, H>> {
         // SAFETY: the caller has a session open, or a slot of the segment in use, and the segment
         // stays while either lasts; slots are shared and only changed through their cells
         // (invariant 11).
@@ -74,12 +74,12 @@ impl<T, H: Header> Table<T, H> {
     #[inline]
     pub(crate) fn slot(&self, index: Index) -> Option<&Slot<T, H>> {
         let seq = index.0.into();
-        self.find(seq, Place::of(seq))
+        self.find(seq, Near::of(seq))
     }
 
     /// Where the slot lies, if its segment exists.
     #[inline(always)]
-    fn address(&self, seq: u64, place: Place) -> Option<*const Slot<T, H>> {
+    fn address(&self, seq: u64, place: Near) -> Option<*const Slot<T, H>> {
         let origin = self.origin(seq, place);
         if is_there(origin) { Some(origin.wrapping_add(seq as usize)) } else { None }
     }
@@ -87,11 +87,11 @@ impl<T, H: Header> Table<T, H> {
     /// The origin of a number's segment, if it exists. Compared as a u64 before it is narrowed: what
     /// is out of range must not alias. One comparison for a store of up to fifteen million slots.
     #[inline(always)]
-    fn origin(&self, seq: u64, place: Place) -> *mut Slot<T, H> {
+    fn origin(&self, seq: u64, place: Near) -> *mut Slot<T, H> {
         if seq >= NEAR_SLOTS {
             return self.far_origin(seq);
         }
-        debug_assert_eq!(place, Place::of(seq), "a place is made of its number");
+        debug_assert_eq!(place, Near::of(seq), "a place is made of its number");
         // Acquire G1: receives the segment's first words; pairs with the Release G1 in `install`
         // and in `restore`.
         self.near[place.0 as usize].load(ord!(Acquire: G1))
@@ -127,7 +127,7 @@ impl<T, H: Header> Table<T, H> {
         let first = Index(from as u32);
         let segment = Segment::of(first);
         let length = ((segment.begin() + segment.slots()) as u64 - from).min(end - from);
-        let slot = self.address(from, Place::of(from)).ok_or(length)?;
+        let slot = self.address(from, Near::of(from)).ok_or(length)?;
         // SAFETY: the slots of a segment lie in a row, and so many of them follow this one, itself
         // included; they are shared and only changed through their cells (invariant 11, 12).
         Ok(unsafe { std::slice::from_raw_parts(slot, length as usize) })
@@ -142,12 +142,12 @@ impl<T, H: Header> Table<T, H> {
     /// The slot of an index that came out of a box: its segment exists.
     #[inline]
     pub(crate) fn known(&self, index: Index) -> &Slot<T, H> {
-        self.known_at(index, Place::of(index.0.into()))
+        self.known_at(index, Near::of(index.0.into()))
     }
 
     /// As [`known`](Table::known), with the place of the index.
     #[inline]
-    pub(crate) fn known_at(&self, index: Index, place: Place) -> &Slot<T, H> {
+    pub(crate) fn known_at(&self, index: Index, place: Near) -> &Slot<T, H> {
         match self.find(index.0.into(), place) {
             Some(slot) => slot,
             None => unreachable!("an index is given out after its segment exists, which it keeps"),

@@ -17,7 +17,7 @@ use crate::id::{EntityId, SceneId};
 use crate::limits::Limits;
 use crate::reason::EndReason;
 use crate::reclaim::{Domain, Session, claimed_here};
-use crate::segment::{Attic, Index, Place, Table};
+use crate::segment::{Attic, Index, Near, Table};
 use crate::seniority::Seniority;
 use crate::slot::{Slot, contained, in_destructor};
 use crate::state::State;
@@ -84,12 +84,12 @@ impl<T> Core<T> {
     /// The handle of a slot's entity.
     #[inline]
     pub(super) fn handle(&self, index: Index, generation: NonZeroU32) -> Handle {
-        self.handle_at(index, Place::of(index.0.into()), generation)
+        self.handle_at(index, Near::of(index.0.into()), generation)
     }
 
     /// As [`handle`](Core::handle), where the place of the slot's segment is known.
     #[inline]
-    pub(super) fn handle_at(&self, index: Index, place: Place, generation: NonZeroU32) -> Handle {
+    pub(super) fn handle_at(&self, index: Index, place: Near, generation: NonZeroU32) -> Handle {
         let id = EntityId::from_bits(self.first_id + u64::from(index.0));
         Handle::placed(id, generation, place)
     }

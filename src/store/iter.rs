@@ -7,7 +7,7 @@ use std::{ptr, slice};
 use super::core::Core;
 use crate::handle::Handle;
 use crate::memory::prefetch;
-use crate::segment::{Index, Place};
+use crate::segment::{Index, Near};
 use crate::slot::Slot;
 use crate::state::{State, StateSet};
 use crate::word::Filter;
@@ -41,7 +41,7 @@ impl<T> Core<T> {
             core: self,
             filter: Filter::readable(states),
             run: [].iter(),
-            place: Place::of(0),
+            place: Near::of(0),
             at: 0,
             end: self.made(),
         }
@@ -61,7 +61,7 @@ impl<T> Core<T> {
         let (made, filter) = (self.made(), Filter::readable(states));
         (0..made.div_ceil(JOB)).into_par_iter().flat_map_iter(move |job| {
             let (at, end) = (job * JOB, ((job + 1) * JOB).min(made));
-            Scan { core: self, filter, run: [].iter(), place: Place::of(at), at, end }
+            Scan { core: self, filter, run: [].iter(), place: Near::of(at), at, end }
         })
     }
 }
@@ -74,7 +74,7 @@ pub(super) struct Scan<'c, T> {
     /// What is left of the segment that it is in.
     run: slice::Iter<'c, Slot<T>>,
     /// The place of that segment.
-    place: Place,
+    place: Near,
     /// The index of the next slot.
     at: u64,
     end: u64,
@@ -119,7 +119,7 @@ impl<'c, T> Iterator for Scan<'c, T> {
             match self.core.table.run(self.at, self.end) {
                 Ok(slots) => {
                     self.run = slots.iter();
-                    self.place = Place::of(self.at);
+                    self.place = Near::of(self.at);
                 }
                 Err(missing) => self.at += missing,
             }

@@ -98,6 +98,7 @@ impl<T> Core<T> {
 
     /// A Pending and guarded entity whose payload is still to be made. Nobody reads it, but
     /// unlike in `spawn` a cancel must not drop it.
+    #[inline]
     pub(super) fn spawn_empty(&self, session: &Session) -> Result<Reserved<'_, T>, SpawnFailure> {
         let vacancy = self.reserve(session)?;
         Ok(self.guard_vacancy(vacancy))

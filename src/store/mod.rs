@@ -12,9 +12,11 @@ mod growth;
 mod hold;
 mod iter;
 mod lifecycle;
+mod nursery;
 mod pending;
 mod permits;
 mod pinned;
+mod place;
 mod refill;
 mod reuse;
 mod scenes;
@@ -31,9 +33,11 @@ use std::ptr::NonNull;
 pub use builder::StoreBuilder;
 pub use hold::Hold;
 pub use lifecycle::Reaped;
+pub(crate) use nursery::Nursery;
 pub use pending::Pending;
 pub use pinned::Pinned;
-pub(crate) use settling::{Sealed, Sealing};
+pub(crate) use place::Place;
+pub(crate) use settling::{Ending, Sealing};
 pub use weak::WeakStore;
 #[cfg(all(loom, test))]
 pub(crate) use {
@@ -190,6 +194,7 @@ impl<T: Send + Sync + 'static> Store<T> {
     ///
     /// # Errors
     /// As for [`spawn`](Store::spawn); `make` is not called then.
+    #[inline]
     pub fn spawn_with(
         &self,
         make: impl FnOnce(Handle) -> T,

@@ -7,6 +7,7 @@ use std::ops::{Deref, DerefMut};
 use super::Store;
 use super::core::Core;
 use super::lifecycle::Reserved;
+use super::place::Place;
 use crate::free::Event;
 use crate::handle::Handle;
 use crate::reclaim::Session;
@@ -52,6 +53,7 @@ impl<'s, T> Pending<'s, T> {
     }
 
     /// Makes the payload of a slot that is reserved and empty; a panic cancels the reservation.
+    #[inline]
     pub(super) fn made(
         store: &'s Store<T>,
         reserved: Reserved<'s, T>,
@@ -91,6 +93,28 @@ impl<'s, T> Pending<'s, T> {
     #[must_use = "to drop the payload as well, drop the guard"]
     pub fn cancel(self) -> T {
         ManuallyDrop::new(self).end()
+    }
+
+    /// Lays the guard aside: the entity stays Pending and guarded, and whoever is given its place
+    /// [shows](Place::show) it, or [takes the guard up](Pending::take_up) again.
+    #[inline]
+    pub(crate) fn lay_aside(self) -> (Handle, Place<T>) {
+        let this = ManuallyDrop::new(self);
+        (this.handle, Place::of(this.slot))
+    }
+
+    /// Takes a guard up that was laid aside.
+    ///
+    /// # Safety
+    /// * The guard of that entity of this store was laid aside, and was given to the caller, with what
+    ///   was written to the payload.
+    pub(crate) unsafe fn take_up(
+        store: &'s Store<T>,
+        handle: Handle,
+        place: Place<T>,
+    ) -> Pending<'s, T> {
+        // SAFETY: a slot stays while it is in use, and this one has a guard (invariant 11).
+        Pending { store, slot: unsafe { place.slot() }, handle }
     }
 
     /// Leaves the entity Pending without a guard: it is activated or cancelled by handle, later,

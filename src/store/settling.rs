@@ -1,50 +1,49 @@
 //! What a scene asks of its store, and no user may: to reach a payload without a pin, and to end an
 //! entity in two steps, with work to do in between.
 
+use std::num::NonZeroU32;
+
 use super::Store;
 use super::core::Core;
+use super::place::Place;
 use crate::error::{LookupError, TransitionError};
 use crate::free::Event;
 use crate::handle::Handle;
 use crate::reclaim::Session;
+use crate::segment::Index;
 use crate::state::State;
 use crate::word::{Refusal, SlotWord};
 
-/// An entity that is Dying for good: the caller alone can end it, and owes it that.
-#[must_use = "what is sealed stays Dying until it is finished"]
-#[derive(Debug)]
-pub(crate) struct Sealed {
-    handle: Handle,
-    word: SlotWord,
-}
+/// How many of those who are finished are buried together.
+const TOGETHER: usize = if cfg!(all(loom, test)) { 2 } else { 32 };
 
 /// What an attempt to seal came to.
 #[must_use]
 #[derive(Debug)]
 pub(crate) enum Sealing {
-    /// The caller owes [`Ending::finish`].
-    Sealed(Sealed),
+    /// It is Dying for good: the caller alone can end it, and owes it [`Ending::finish_empty`].
+    Sealed,
     /// Somebody holds the entity: it stays as it was, to be tried again.
     Held,
+    /// It is not Dying, or was sealed before.
+    Refused,
 }
 
 impl<T: Send + Sync + 'static> Store<T> {
-    /// The payload of an entity that is Active, or Dying and not sealed, and which of the two.
+    /// Where an entity lies that is Active, or Dying and not sealed, and which of the two.
     ///
     /// # Safety
     /// As long as the borrow lasts,
     /// * nobody but the caller's thread reaps, seals or despawns an entity of this store,
     /// * and nobody shrinks it.
     #[inline]
-    pub(crate) unsafe fn peek(&self, h: Handle) -> Result<(&T, State), LookupError> {
+    pub(crate) unsafe fn peek(&self, h: Handle) -> Result<(Place<T>, State), LookupError> {
         let slot = self.core().find(h)?;
         let word = slot.word.read();
         if !word.readable_by(h) || word.sealed() {
             return Err(Core::<T>::missing(h, word));
         }
-        // SAFETY: an Acquire load saw the entity readable, and the caller vouches that it stays so
-        // (invariant 2, 4).
-        Ok((unsafe { slot.payload.get() }, word.state()))
+        Ok((Place::of(slot), word.state()))
     }
 
     /// The state of an entity that exists: what is sealed does not any more.
@@ -55,50 +54,31 @@ impl<T: Send + Sync + 'static> Store<T> {
         if word.sealed() { Err(LookupError::NotFound { handle: h }) } else { Ok(state) }
     }
 
-    /// Dying → sealed, unless somebody holds the entity.
-    pub(crate) fn seal(&self, h: Handle) -> Result<Sealing, TransitionError> {
-        let slot = self.core().find(h)?;
-        match slot.word.advance(h.generation_bits(), SlotWord::seal_dying) {
-            Ok(word) => Ok(Sealing::Sealed(Sealed { handle: h, word })),
-            Err((_, Refusal::Held)) => Ok(Sealing::Held),
-            Err(found) => Err(Core::<T>::refused(h, found)),
-        }
-    }
-
-    /// Pending → Active without a pin, in a store that ends nobody to make room. The caller owes
-    /// [`count`](Store::count).
+    /// Active → Dying without a pin, in a store that tells nobody of it; where it lies. The caller owes
+    /// [`count`](Store::count). Whoever is alone has no need of a compare-and-swap.
     ///
     /// # Safety
-    /// * Nobody shrinks the store meanwhile.
+    /// * Nobody but the caller's thread reaps, seals or despawns an entity of this store, and nobody
+    ///   shrinks it.
+    /// * If the caller is alone, nobody else changes the word of an entity that nobody holds.
     #[inline]
-    pub(crate) unsafe fn activate_unpinned(&self, h: Handle) -> Result<(), TransitionError> {
-        let core = self.core();
-        debug_assert!(core.seniority.is_none(), "nobody is stamped here");
-        // What a session would keep is the slot: the caller vouches that it stays (invariant 11).
-        let slot = core.find(h)?;
-        slot.word.activate(h.generation_bits()).map_err(|found| Core::<T>::refused(h, found))?;
-        Ok(())
-    }
-
-    /// Active → Dying without a pin, in a store that tells nobody of it; the payload. The caller owes
-    /// [`count`](Store::count).
-    ///
-    /// # Safety
-    /// As long as the borrow lasts,
-    /// * nobody but the caller's thread reaps, seals or despawns an entity of this store,
-    /// * and nobody shrinks it.
-    #[inline]
-    pub(crate) unsafe fn kill_unpinned(&self, h: Handle) -> Result<&T, TransitionError> {
+    pub(crate) unsafe fn kill_unpinned(
+        &self,
+        h: Handle,
+        is_alone: bool,
+    ) -> Result<Place<T>, TransitionError> {
         let core = self.core();
         debug_assert!(core.on_dying.is_none(), "nobody is told here");
-        // As in `activate_unpinned` (invariant 11).
+        // What a session would keep is the slot: the caller vouches that it stays (invariant 11).
         let slot = core.find(h)?;
-        slot.word
-            .advance(h.generation_bits(), SlotWord::kill)
-            .map_err(|found| Core::<T>::refused(h, found))?;
-        // SAFETY: the compare-and-swap saw the entity Active, with Acquire, and the caller vouches
-        // that it stays readable (invariant 2, 4).
-        Ok(unsafe { slot.payload.get() })
+        let (word, generation) = (&slot.word, h.generation_bits());
+        let killed = if is_alone {
+            word.advance_alone(generation, State::Active, SlotWord::kill)
+        } else {
+            word.advance_plain(generation, State::Active, SlotWord::kill)
+        };
+        killed.map_err(|found| Core::<T>::refused(h, found))?;
+        Ok(Place::of(slot))
     }
 
     /// Counts what was shown and killed without a pin: many at a time, since who has no session open
@@ -116,7 +96,8 @@ impl<T: Send + Sync + 'static> Store<T> {
 
     /// One session to finish many with.
     pub(crate) fn ending(&self) -> Ending<'_, T> {
-        Ending { core: self.core(), session: self.session() }
+        let buried = [Index(0); TOGETHER];
+        Ending { core: self.core(), session: self.session(), buried, count: 0 }
     }
 
     /// Brings every Dead slot back that no pin keeps just now, without waiting for pins to end.
@@ -125,19 +106,88 @@ impl<T: Send + Sync + 'static> Store<T> {
     }
 }
 
+impl<T> Place<T> {
+    /// Shows an entity whose guard was laid aside: Pending → Active, in a store that ends nobody to
+    /// make room. The caller owes [`count`](Store::count).
+    ///
+    /// # Safety
+    /// * The guard of that entity was laid aside, and was given to the caller, with what was written to
+    ///   the payload; it is not used again.
+    #[inline]
+    pub(crate) unsafe fn show(self, generation: NonZeroU32) {
+        // SAFETY: a slot stays while it is in use, and this one has a guard (invariant 11).
+        unsafe { self.slot() }.word.publish(generation.get());
+    }
+
+    /// Dying → sealed, unless somebody holds the entity. Whoever is alone has no need of a
+    /// compare-and-swap.
+    ///
+    /// # Safety
+    /// * The slot is there: its entity has not ended, and its store is open.
+    /// * If the caller is alone, nobody else changes the word of an entity that nobody holds.
+    #[inline]
+    pub(crate) unsafe fn seal(self, generation: NonZeroU32, is_alone: bool) -> Sealing {
+        // SAFETY: the caller's duty (invariant 11).
+        let (word, generation) = (&unsafe { self.slot() }.word, generation.get());
+        let sealed = if is_alone {
+            word.advance_alone(generation, State::Dying, SlotWord::seal_dying)
+        } else {
+            word.advance_plain(generation, State::Dying, SlotWord::seal_dying)
+        };
+        match sealed {
+            Ok(_) => Sealing::Sealed,
+            Err((_, Refusal::Held)) => Sealing::Held,
+            Err(_) => Sealing::Refused,
+        }
+    }
+}
+
 /// A session of a thread that ends what it has sealed. It lends nothing out.
 pub(crate) struct Ending<'s, T> {
     core: &'s Core<T>,
     session: Session,
+    /// Whose words say Dead, and who are not buried yet: some at a time, which is short work.
+    buried: [Index; TOGETHER],
+    count: usize,
 }
 
 impl<T> Ending<'_, T> {
-    /// Sealed → Dead.
+    /// Sealed → Dead, where there is nothing left in the payload that has to be dropped.
+    ///
+    /// # Safety
+    /// * The slot is there, and has that index.
+    /// * The caller has sealed its entity, of that generation, and finishes it once.
     #[inline]
-    pub(crate) fn finish(&self, sealed: Sealed) {
-        let Sealed { handle, word } = sealed;
-        let index = Core::<T>::index(handle);
-        self.core.table.known(index).word.finish(word);
-        self.core.bury(&self.session, index, Event::Reaped);
+    pub(crate) unsafe fn finish_empty(
+        &mut self,
+        place: Place<T>,
+        index: u32,
+        generation: NonZeroU32,
+    ) {
+        // SAFETY: the caller's duty (invariant 11).
+        unsafe { place.slot() }.word.finish_empty(generation.get());
+        let index = Index(index);
+        if self.core.permits.is_some() {
+            // Somebody may wait for it.
+            return self.core.bury(&self.session, index, Event::Reaped);
+        }
+        self.buried[self.count] = index;
+        self.count += 1;
+        if self.count == TOGETHER {
+            self.bury();
+        }
+    }
+
+    fn bury(&mut self) {
+        self.core.bury_many(&self.session, &self.buried[..self.count], Event::Reaped);
+        self.count = 0;
+    }
+}
+
+impl<T> Drop for Ending<'_, T> {
+    fn drop(&mut self) {
+        if self.count > 0 {
+            self.bury();
+        }
     }
 }

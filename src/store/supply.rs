@@ -10,7 +10,7 @@ use crate::error::SpawnFailure;
 use crate::free::Event;
 use crate::memory::OutOfMemory;
 use crate::reclaim::Session;
-use crate::segment::Place;
+use crate::segment::Near;
 use crate::slot::{Slot, in_destructor};
 use crate::state::State;
 
@@ -104,7 +104,7 @@ impl<T> Core<T> {
         let magazine = session.at_hand(&self.circulation)?;
         let index = magazine.take()?;
         pause_point!("slot taken, not renewed");
-        let place = Place::of(index.0.into());
+        let place = Near::of(index.0.into());
         let slot = self.table.known_at(index, place);
         let count = |event| magazine.tally.of(event).add_owned(1);
         let generation = self.renew_counted(session, slot, count)?;

@@ -73,7 +73,7 @@ impl StateWord {
     pub(crate) fn activate(&self, generation: u32) -> Result<SlotWord, (SlotWord, Refusal)> {
         // Release P1: what this thread wrote beside the payload; the payload itself was released
         // by `detach`, whose release sequence this read-modify-write continues.
-        self.change(generation, ord!(Release: P1), SlotWord::activate)
+        self.change(self.peek(), generation, ord!(Release: P1), SlotWord::activate)
     }
 
     /// Takes the guard of a Pending entity by handle: the caller owes it `publish`.
@@ -81,7 +81,7 @@ impl StateWord {
         // Acquire P2: receives the payload that another thread may have written before `detach`.
         // The store in `publish` ends the release sequence that `detach` began, and so has to hand
         // on what came with it.
-        self.change(generation, ord!(Acquire: P2), SlotWord::claim_pending)
+        self.change(self.peek(), generation, ord!(Acquire: P2), SlotWord::claim_pending)
     }
 
     /// Pending → Dead by handle: the caller owns the payload.
@@ -89,7 +89,7 @@ impl StateWord {
         // Acquire P2: receives the payload that another thread may have written before `detach`.
         // Nothing to publish: the payload leaves the slot with the caller, and the slot travels on
         // with the caller's magazine.
-        self.change(generation, ord!(Acquire: P2), SlotWord::cancel)
+        self.change(self.peek(), generation, ord!(Acquire: P2), SlotWord::cancel)
     }
 
     /// A change between Active, Dying and Dead, or of the count of holds.
@@ -99,10 +99,55 @@ impl StateWord {
         generation: u32,
         step: impl Fn(SlotWord) -> Step,
     ) -> Result<SlotWord, (SlotWord, Refusal)> {
+        self.advance_from(self.peek(), generation, step)
+    }
+
+    /// As [`advance`](Self::advance), for a word of which it is likely that it says this state and
+    /// nothing else: then it is not read before it is changed. Another one costs a compare-and-swap
+    /// that fails.
+    #[inline]
+    pub(crate) fn advance_plain(
+        &self,
+        generation: u32,
+        likely: State,
+        step: impl Fn(SlotWord) -> Step,
+    ) -> Result<SlotWord, (SlotWord, Refusal)> {
+        self.advance_from(SlotWord::new(generation, likely), generation, step)
+    }
+
+    /// As [`advance_plain`](Self::advance_plain), by the only thread that may change the word as long as
+    /// nobody holds the entity: a load and a store, which wait for nothing.
+    #[inline]
+    pub(crate) fn advance_alone(
+        &self,
+        generation: u32,
+        likely: State,
+        step: impl Fn(SlotWord) -> Step,
+    ) -> Result<SlotWord, (SlotWord, Refusal)> {
+        let plain = SlotWord::new(generation, likely);
+        // Acquire L1: receives what the last holder did with the entity, which gave its hold back in
+        // `unhold`. From here on nobody else may change the word.
+        if self.0.load(ord!(Acquire: L1)) != plain {
+            return self.advance(generation, step);
+        }
+        let after = step(plain).map_err(|refusal| (plain, refusal))?;
+        // Relaxed, by `set`: whoever may change the word later was let in by this thread, and has seen
+        // what it did before.
+        self.set(after);
+        Ok(after)
+    }
+
+    #[inline]
+    fn advance_from(
+        &self,
+        before: SlotWord,
+        generation: u32,
+        step: impl Fn(SlotWord) -> Step,
+    ) -> Result<SlotWord, (SlotWord, Refusal)> {
         // AcqRel L1: one life's changes are a chain. Each hands on what its thread did with the
         // payload, and receives what those before it did: the one that ends the life, and the
         // destructor after the grace period, come after all of them.
-        self.change(generation, ord!(AcqRel: L1), step)
+        self.change(before, generation, ord!(AcqRel: L1), step)
     }
 
     /// Active → Dead in one step, if nobody holds the entity and nothing else is said of it; whether
@@ -126,6 +171,15 @@ impl StateWord {
         self.set(sealed.finish());
     }
 
+    /// As [`finish`](Self::finish), for an entity in whose payload there is nothing left to drop.
+    #[inline]
+    pub(crate) fn finish_empty(&self, generation: u32) {
+        pause_point!("sealed, not finished");
+        debug_assert!(self.peek().sealed(), "every change of others is refused");
+        // A plain store, as in `finish`.
+        self.set(SlotWord::new(generation, State::Dead).buried_empty());
+    }
+
     /// Gives back a hold: always succeeds, since the caller owns one.
     pub(crate) fn unhold(&self) -> Unhold {
         let mut found = self.peek();
@@ -144,7 +198,7 @@ impl StateWord {
     pub(crate) fn mark(&self, generation: u32) -> bool {
         // Relaxed: the object was received with the lease, and this only keeps revokers out. What
         // they need is in the Release of `publish`, whose release sequence goes on, and of `unmark`.
-        self.change(generation, Ordering::Relaxed, SlotWord::mark).is_ok()
+        self.change(self.peek(), generation, Ordering::Relaxed, SlotWord::mark).is_ok()
     }
 
     /// Takes the mark away.
@@ -159,7 +213,7 @@ impl StateWord {
     #[inline]
     pub(crate) fn end_lease(&self, generation: u32) -> bool {
         // Relaxed: the lease has the object, and the stack that it goes to publishes it.
-        self.change(generation, Ordering::Relaxed, SlotWord::end_lease).is_ok()
+        self.change(self.peek(), generation, Ordering::Relaxed, SlotWord::end_lease).is_ok()
     }
 
     /// Takes the object from whatever lease has it, unless that is in use: the word as it is then.
@@ -180,7 +234,7 @@ impl StateWord {
     pub(crate) fn revoke_lease(&self, generation: u32) -> Result<(), Refusal> {
         // Acquire U1: as in `revoke`. Not P1: the object as it was given out came with the list, from
         // the scan that saw it leased (`read`).
-        let revoked = self.change(generation, ord!(Acquire: U1), SlotWord::revoke);
+        let revoked = self.change(self.peek(), generation, ord!(Acquire: U1), SlotWord::revoke);
         revoked.map(drop).map_err(|(_, refusal)| refusal)
     }
 
@@ -191,16 +245,17 @@ impl StateWord {
         self.exchange(found, next, ord!(AcqRel: L1))
     }
 
-    /// The compare-and-swap loop: the word after the change, or the one that was found and why it
-    /// does not change.
+    /// The compare-and-swap loop, from what the word is believed to be: the word after the change, or
+    /// the one that was found and why it does not change.
     #[inline]
     fn change(
         &self,
+        first: SlotWord,
         generation: u32,
         order: Ordering,
         step: impl Fn(SlotWord) -> Step,
     ) -> Result<SlotWord, (SlotWord, Refusal)> {
-        let mut before = self.peek();
+        let mut before = first;
         loop {
             if before.generation() != generation {
                 return Err((before, Refusal::Gone));

@@ -184,6 +184,7 @@ impl SlotWord {
     }
 
     /// Dying → sealed, for a caller that has work to do before the entity is Dead. Waits for nobody.
+    #[inline]
     pub(crate) fn seal_dying(self) -> Step {
         let held = self.reap()?.state() != REAP.to && !planted("sweep ignores tickets");
         if held { Err(Refusal::Held) } else { Ok(self.with(REAP_REQUESTED)) }
@@ -430,8 +431,7 @@ mod tests {
 
     #[test]
     fn hold_at_the_limit_is_refused_and_carries_nowhere() {
-        let mut full = word(State::Active);
-        full = SlotWord::from(u64::from(full) | HOLDS_MASK);
+        let full = SlotWord::from(u64::from(word(State::Active)) | HOLDS_MASK);
         assert_eq!(full.holds(), MAX_HOLDS);
         assert_eq!(full.hold(), Err(Refusal::TooManyHolds));
         assert_eq!(full.hold_again(), Err(Refusal::TooManyHolds));

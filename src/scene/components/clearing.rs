@@ -17,19 +17,38 @@ impl<C: Core> Components<C> {
     /// A component that panics keeps the others from nothing, and the block is freed.
     #[inline]
     pub(in crate::scene) fn clear(&mut self) {
-        let Some(&Header { used, capacity, .. }) = self.header() else { return };
+        let Some(&Header { used, capacity, drops, .. }) = self.header() else { return };
         let suits = capacity <= SMALLEST || used > capacity / 2;
         if !suits || capacity > LARGEST_KEPT || self.is_lent() {
             return drop(std::mem::take(self));
         }
+        if drops {
+            return self.clear_each();
+        }
+        if let Some(block) = self.block {
+            // SAFETY: the block is this value's own, and nothing in it has to be dropped
+            // (invariant 17).
+            unsafe { block.set_used(FIRST) };
+        }
+    }
+
+    /// Drops every component, and frees the block.
+    fn end(&mut self) {
         if let Some(mut rest) = Rest::of(self) {
             rest.run();
-            let block = rest.block;
-            forget(rest);
-            // SAFETY: the block is this value's own, and nothing is left in it (invariant 17).
-            unsafe { block.set_used(FIRST) };
-            self.block = Some(block);
         }
+    }
+
+    fn clear_each(&mut self) {
+        let Some(mut rest) = Rest::of(self) else { return };
+        rest.run();
+        let block = rest.block;
+        forget(rest);
+        // SAFETY: the block is this value's own, and nothing is left in it (invariant 17).
+        unsafe { block.set_used(FIRST) };
+        // SAFETY: as above (invariant 17).
+        unsafe { block.set_drops(false) };
+        self.block = Some(block);
     }
 
     /// Whether there is a block, and nothing in it.
@@ -90,9 +109,10 @@ impl<C: Core> Drop for Rest<C> {
 
 impl<C: Core> Drop for Components<C> {
     /// One that panics does not keep the others, nor the memory.
+    #[inline]
     fn drop(&mut self) {
-        if let Some(mut rest) = Rest::of(self) {
-            rest.run();
+        if self.block().is_some() {
+            self.end();
         }
     }
 }

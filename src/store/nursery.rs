@@ -1,0 +1,211 @@
+//! Slots that a thread has drawn ahead: it claims its magazine once for many spawns, where a claim is
+//! a locked instruction and takes as long as all else that a spawn does.
+//!
+//! What is drawn is in the hands of whoever has the nursery, as if each spawn were begun already
+//! (invariant 5): its word says None. So it is for stores without a capacity, where nobody is short of
+//! what another one keeps. What is spawned is counted later, many at a time.
+
+use std::cell::Cell;
+use std::fmt;
+
+use super::Store;
+use super::core::{Core, Vacancy};
+use super::lifecycle::Reserved;
+use super::pending::Pending;
+use super::place::Place;
+use crate::error::SpawnFailure;
+use crate::free::Event;
+use crate::handle::Handle;
+use crate::reclaim::Session;
+use crate::word::SlotWord;
+
+/// How many are drawn at a time.
+const AHEAD: usize = if cfg!(all(loom, test)) { 1 } else { 16 };
+
+/// A slot, and the handle that its next entity gets.
+struct Drawn<T> {
+    place: Place<T>,
+    handle: Handle,
+}
+
+/// Slots that are drawn and not used yet, of one store.
+pub(crate) struct Nursery<T> {
+    /// The last one serves first.
+    drawn: Vec<Drawn<T>>,
+    /// Who was spawned, and not counted yet.
+    uncounted: Cell<u64>,
+}
+
+impl<T> Nursery<T> {
+    pub(crate) const fn new() -> Nursery<T> {
+        Nursery { drawn: Vec::new(), uncounted: Cell::new(0) }
+    }
+}
+
+impl<T> Core<T> {
+    /// Reserves a slot that was drawn.
+    #[inline]
+    fn reserve_drawn(&self, drawn: Drawn<T>) -> Reserved<'_, T> {
+        let Drawn { place, handle } = drawn;
+        // SAFETY: it was drawn from this store, and whoever has a slot in hand keeps its segment
+        // (invariant 11).
+        let slot = unsafe { place.slot() };
+        slot.word.set(SlotWord::reserved(handle.generation_bits()));
+        Reserved { slot, handle }
+    }
+
+    /// Draws what lies at hand.
+    fn draw(&self, session: &Session, nursery: &mut Nursery<T>) {
+        if self.permits.is_some() || Self::nested() {
+            return;
+        }
+        while nursery.drawn.len() < AHEAD {
+            let Some(vacancy) = self.take_at_hand(session) else { break };
+            let Vacancy { slot, handle, .. } = vacancy;
+            // None: whoever looks for the dead passes it over.
+            slot.word.set(slot.word.peek().vacant());
+            nursery.drawn.push(Drawn { place: Place::of(slot), handle });
+        }
+        // In the order in which they would have been taken one by one.
+        nursery.drawn.reverse();
+    }
+}
+
+impl<T: Send + Sync + 'static> Store<T> {
+    /// As [`spawn_with`](Store::spawn_with), from a nursery of this store alone. The caller owes
+    /// [`count_spawned`](Store::count_spawned), before anything is ended.
+    ///
+    /// # Errors
+    /// As for `spawn_with`.
+    ///
+    /// # Safety
+    /// * The nursery is used with no other store.
+    #[inline]
+    pub(crate) unsafe fn spawn_from(
+        &self,
+        nursery: &mut Nursery<T>,
+        make: impl FnOnce(Handle) -> T,
+    ) -> Result<Pending<'_, T>, SpawnFailure> {
+        let reserved = match nursery.drawn.pop() {
+            Some(drawn) => {
+                nursery.uncounted.set(nursery.uncounted.get() + 1);
+                self.core().reserve_drawn(drawn)
+            }
+            None => self.spawn_and_draw(nursery)?,
+        };
+        Ok(Pending::made(self, reserved, |handle| {
+            let unfinished = self.unfinished(nursery);
+            let value = make(handle);
+            std::mem::forget(unfinished);
+            value
+        }))
+    }
+
+    /// Reserves a slot in the ordinary way, and draws some for those who come next.
+    #[inline(never)]
+    fn spawn_and_draw(&self, nursery: &mut Nursery<T>) -> Result<Reserved<'_, T>, SpawnFailure> {
+        let session = self.light_session();
+        let reserved = self.core().spawn_empty(&session)?;
+        self.core().draw(&session, nursery);
+        Ok(reserved)
+    }
+
+    /// Counts what was spawned from a nursery.
+    pub(crate) fn count_spawned(&self, nursery: &Nursery<T>) {
+        let spawned = nursery.uncounted.take();
+        if spawned == 0 {
+            return;
+        }
+        let (core, session) = (self.core(), self.session());
+        match core.magazine(&session) {
+            Some(magazine) => {
+                magazine.tally.of(Event::Spawned).add_owned(spawned);
+                magazine.peak.rise_by(spawned);
+            }
+            None => (0..spawned).for_each(|_| core.count(&session, Event::Spawned)),
+        }
+    }
+
+    /// What counts if what follows panics: the entity ends then.
+    #[inline]
+    pub(crate) fn unfinished<'n>(&'n self, nursery: &'n Nursery<T>) -> Unfinished<'n, T> {
+        Unfinished { store: self, nursery }
+    }
+}
+
+/// A spawn that is under way; to be forgotten when it is done.
+pub(crate) struct Unfinished<'n, T: Send + Sync + 'static> {
+    store: &'n Store<T>,
+    nursery: &'n Nursery<T>,
+}
+
+impl<T: Send + Sync + 'static> Drop for Unfinished<'_, T> {
+    fn drop(&mut self) {
+        self.store.count_spawned(self.nursery);
+    }
+}
+
+impl<T> fmt::Debug for Nursery<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Nursery").field("drawn", &self.drawn.len()).finish()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+    use crate::limits::Limits;
+
+    fn spawn(store: &Store<u32>, nursery: &mut Nursery<u32>) -> Handle {
+        // SAFETY: every test has one store and one nursery (invariant 5).
+        unsafe { store.spawn_from(nursery, |_| 7) }.unwrap().activate()
+    }
+
+    #[test]
+    fn slots_serve_in_the_order_in_which_they_would_one_by_one() {
+        let (store, plain, mut nursery) = (Store::new(), Store::new(), Nursery::new());
+        for _ in 0..5 * AHEAD {
+            let (drawn, one) = (spawn(&store, &mut nursery), plain.spawn(7).unwrap().activate());
+            assert_eq!((drawn.seq(), drawn.generation()), (one.seq(), one.generation()));
+            assert_eq!(store.pin().get(drawn), Ok(&7));
+        }
+    }
+
+    #[test]
+    fn spawns_are_counted_once_and_with_the_peak() {
+        let (store, mut nursery) = (Store::new(), Nursery::new());
+        let handles: Vec<_> = (0..100).map(|_| spawn(&store, &mut nursery)).collect();
+        store.count_spawned(&nursery);
+        store.count_spawned(&nursery);
+        handles.iter().for_each(|&handle| assert!(store.despawn(handle).is_ok()));
+        spawn(&store, &mut nursery);
+        store.count_spawned(&nursery);
+        let stats = store.stats();
+        assert_eq!((stats.spawned, stats.peak_live, stats.live), (101, 100, 1));
+    }
+
+    #[test]
+    fn spawn_that_panics_is_counted_before_it_ends() {
+        let (store, mut nursery) = (Store::new(), Nursery::new());
+        (0..5).for_each(|_| _ = spawn(&store, &mut nursery));
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            // SAFETY: as in `spawn` (invariant 5).
+            let _ = unsafe { store.spawn_from(&mut nursery, |_| panic!("made badly")) };
+        }));
+        assert!(panicked.is_err());
+        let stats = store.stats();
+        assert_eq!((stats.spawned, stats.peak_live, stats.live), (6, 6, 5));
+    }
+
+    #[test]
+    fn store_with_a_capacity_is_not_drawn_from_ahead() {
+        let (limits, mut nursery) = (Limits::reject(4), Nursery::new());
+        let store = Store::builder().limits(limits).build().unwrap();
+        (0..3).for_each(|_| _ = spawn(&store, &mut nursery));
+        assert!(nursery.drawn.is_empty());
+        store.spawn_active(7).unwrap();
+        assert!(store.spawn_active(7).is_err());
+    }
+}
