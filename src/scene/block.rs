@@ -195,13 +195,19 @@ fn layout(capacity: u32, align: u32) -> Layout {
 }
 
 /// Where an entry begins, or the last component ends.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(transparent)]
 pub(super) struct At(NonNull<u8>);
 
 impl At {
     /// Nowhere.
     pub(super) const NOWHERE: At = At(NonNull::dangling());
+
+    /// So many bytes further, which may be anywhere: to compare with.
+    #[inline]
+    pub(super) fn ahead(self, bytes: usize) -> At {
+        At(self.0.map_addr(|addr| addr.saturating_add(bytes)))
+    }
 
     /// The table of the component whose entry is here.
     ///

@@ -107,11 +107,12 @@ type Created<C> = unsafe fn(&mut Actor<C>, &mut At, &mut Commands<'_, C>);
 /// # Safety
 /// * As for [`Created`].
 type Destroyed<C> = unsafe fn(&mut Actor<C>, &mut At, &Teardown<'_>);
-/// Ticks a component, if its type is one that ticks; the entry behind.
+/// Ticks a component, if its type is one that ticks, and those behind it up to a place; the entry that
+/// is next.
 ///
 /// # Safety
-/// * As for [`Created`].
-type Tick<C> = unsafe fn(&mut Actor<C>, At, &TickContext<'_, C>) -> At;
+/// * As for [`Created`], and the place is not behind the last component.
+type Tick<C> = unsafe fn(&mut Actor<C>, At, &TickContext<'_, C>, At) -> At;
 
 /// The table of a type.
 pub(super) struct Kind<C: Core> {
@@ -284,28 +285,53 @@ unsafe fn destroyed<C: Core, T: Component<C>>(
 }
 
 /// # Safety
-/// * As for [`Lent::new`].
+/// * As for [`Tick`].
 unsafe fn tick<C: Core, T: TickComponent<C>>(
     actor: &mut Actor<C>,
     mut at: At,
     cx: &TickContext<'_, C>,
+    until: At,
 ) -> At {
     // SAFETY: the caller's duty (invariant 17).
     let mut lent = unsafe { Lent::<C, T>::new(actor, &mut at) };
     let (component, owner) = lent.parts();
     component.tick(owner, cx, cx.dt);
     lent.go_on();
-    at
+    // SAFETY: as the caller's (invariant 17).
+    unsafe { tick_on(actor, at, cx, until) }
 }
 
 /// Passes over a component that does not tick: a call costs less than asking each whether it does.
 ///
 /// # Safety
-/// * As for [`Created`].
-unsafe fn pass<C: Core, T>(_: &mut Actor<C>, at: At, _: &TickContext<'_, C>) -> At {
+/// * As for [`Tick`].
+unsafe fn pass<C: Core, T>(actor: &mut Actor<C>, at: At, cx: &TickContext<'_, C>, until: At) -> At {
     // SAFETY: the entry of such a component is here: the caller's duty (invariant 17).
-    unsafe { at.next(Fit::of::<T>()) }
+    let at = unsafe { at.next(Fit::of::<T>()) };
+    // SAFETY: as the caller's (invariant 17).
+    unsafe { tick_on(actor, at, cx, until) }
 }
+
+/// Goes on to the component behind: the last that a tick does, so that it is a jump from one to the
+/// next, with everything in its registers, and not a return and a call.
+///
+/// # Safety
+/// * As for [`Tick`], if the entry is ahead of the place.
+#[inline(always)]
+unsafe fn tick_on<C: Core>(actor: &mut Actor<C>, at: At, cx: &TickContext<'_, C>, until: At) -> At {
+    if at >= until {
+        return at;
+    }
+    // SAFETY: an entry of this actor's begins here: one that loses its components while one of them
+    // is called has come to the end of its walk (invariant 17).
+    let kind = unsafe { at.kind::<C>() };
+    // SAFETY: as above, and nothing is lent, whatever is marked (invariant 17).
+    unsafe { (kind.tick)(actor, at, cx, until) }
+}
+
+/// How much of a block is ticked at a time: where a compiler makes calls of the jumps, as it does for
+/// debugging, so many components lie on the stack and no more.
+const REACH: usize = 1024;
 
 /// Ticks the components of an actor that asked for it.
 #[inline]
@@ -313,11 +339,9 @@ pub(super) fn tick_all<C: Core>(actor: &mut Actor<C>, cx: &TickContext<'_, C>) {
     let Walk { mut at, end } = Walk::to_call(&actor.components);
     let Some(block) = actor.components.block().filter(|_| at != end) else { return };
     while at != end {
-        // SAFETY: an entry of this actor's begins here: one that loses its components while one of
-        // them is called has come to the end of the walk (invariant 17).
-        let kind = unsafe { at.kind::<C>() };
-        // SAFETY: as above, and nothing is lent, whatever is marked (invariant 17).
-        at = unsafe { (kind.tick)(actor, at, cx) };
+        // SAFETY: the components of this actor go on up to the end, and nothing is lent (invariant
+        // 17).
+        at = unsafe { tick_on(actor, at, cx, at.ahead(REACH).min(end)) };
     }
     if actor.components.block() == Some(block) {
         // SAFETY: the block is the actor's, and no call of its components is under way
