@@ -103,6 +103,8 @@ pub struct Actor<C: Core> {
     pub(super) components: Components<C>,
     /// Whether components may be added: only while it is configured.
     configuring: bool,
+    /// Whether a component was added that ticks: the blocks of others are not looked into.
+    pub(super) ticks: bool,
 }
 
 // SAFETY: everything that an actor owns is Send: the core, the position, and the components, whose
@@ -124,6 +126,7 @@ impl<C: Core> Actor<C> {
             core: C::construct(position),
             components,
             configuring: false,
+            ticks: false,
         }
     }
 
@@ -167,6 +170,7 @@ impl<C: Core> Actor<C> {
     #[track_caller]
     pub fn add_tick_component<T: TickComponent<C>>(&mut self, component: T) {
         self.assert_configuring::<T>();
+        self.ticks = true;
         self.components.add_ticking(component);
     }
 

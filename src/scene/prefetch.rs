@@ -23,11 +23,13 @@ pub(super) unsafe fn ask_for<C: Core>(coming: &[Entry<C>]) {
     let Some(coming) = coming.get(..=CELL) else { return };
     coming[CELL].cell.prefetch();
     // SAFETY: the caller's duty (invariant 16).
-    if let Some(actor) = unsafe { coming[HEADER].cell.get() } {
-        actor.components.prefetch_header();
+    match unsafe { coming[HEADER].cell.get() } {
+        Some(actor) if actor.ticks => actor.components.prefetch_header(),
+        _ => {}
     }
     // SAFETY: the caller's duty (invariant 16).
-    if let Some(actor) = unsafe { coming[REST].cell.get() } {
-        actor.components.prefetch_rest();
+    match unsafe { coming[REST].cell.get() } {
+        Some(actor) if actor.ticks => actor.components.prefetch_rest(),
+        _ => {}
     }
 }

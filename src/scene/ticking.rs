@@ -138,7 +138,9 @@ impl<C: Core> Scene<C> {
                 let Some(actor) = (unsafe { entry.cell.active_mut() }) else { return };
                 cx.turn_to(entry.birth);
                 C::tick(actor, &cx, dt);
-                tick_all(actor, &cx);
+                if actor.ticks {
+                    tick_all(actor, &cx);
+                }
             });
         });
         for part in &mut self.parts {
