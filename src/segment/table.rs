@@ -65,8 +65,8 @@ impl<T, H: Header> Table<T, H> {
     #[inline(always)]
     pub(crate) fn find(&self, seq: u64, place: Near) -> Option<&Slot<T, H>> {
         // SAFETY: the caller has a session open, or a slot of the segment in use, and the segment
-        // stays while either lasts; slots are shared and only changed through their cells
-        // (invariant 11).
+        // stays while either lasts; slots are shared and only changed through their cells. The place
+        // is that of the number (invariant 11, 12).
         self.address(seq, place).map(|slot| unsafe { &*slot })
     }
 
