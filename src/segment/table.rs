@@ -5,7 +5,8 @@ use std::ptr;
 
 use super::sides::{allocate_segment, free_segment, layout_made};
 use super::{
-    DIRECTORIES, DIRECTORY_BITS, Index, MAX_SLOTS, NEAR, NEAR_SLOTS, Near, Segment, Sides,
+    DIRECTORIES, DIRECTORY_BITS, FULL_BITS, Index, NEAR, NEAR_FULL, NEAR_SLOTS, Near, Segment,
+    Sides,
 };
 use crate::memory::{OutOfMemory, allocate_zeroed};
 use crate::slot::{Header, Slot};
@@ -97,14 +98,14 @@ impl<T, H: Header> Table<T, H> {
         self.near[place.0 as usize].load(ord!(Acquire: G1))
     }
 
-    /// As `origin`, for a segment that a directory leads to.
-    #[cold]
-    #[inline(never)]
+    /// As `origin`, for a segment that a directory leads to. In line, and short: a call would cost the
+    /// look-ups around it their registers, whether or not it is made.
+    #[inline(always)]
     fn far_origin(&self, seq: u64) -> *mut Slot<T, H> {
-        let index = (seq < MAX_SLOTS).then_some(Index(seq as u32));
-        match index.and_then(|index| self.place(Segment::of(index))) {
+        let (directory, number) = in_directory((seq >> FULL_BITS) as usize - (NEAR_FULL + 1));
+        match self.directory(directory) {
             // Acquire G1: as in `origin`.
-            Some(origin) => origin.load(ord!(Acquire: G1)),
+            Some(directory) => directory.0[number].load(ord!(Acquire: G1)),
             None => ptr::null_mut(),
         }
     }
