@@ -233,7 +233,7 @@ impl<T> Core<T> {
     pub(super) fn kill(&self, session: &Session, h: Handle) -> Result<(), TransitionError> {
         let slot = self.find(h)?;
         slot.word
-            .advance(Self::generation(h), SlotWord::kill)
+            .advance_plain(Self::generation(h), State::Active, SlotWord::kill)
             .map_err(|found| Self::refused(h, found))?;
         self.count(session, Event::Killed);
         self.tell_dying(session, slot, h, EndReason::Killed);
@@ -269,7 +269,7 @@ impl<T> Core<T> {
         let slot = self.find(h)?;
         let word = slot
             .word
-            .advance(Self::generation(h), SlotWord::reap)
+            .advance_plain(Self::generation(h), State::Dying, SlotWord::reap)
             .map_err(|found| Self::refused(h, found))?;
         if word.state() == State::Dead {
             self.bury(session, Self::index(h), Event::Reaped);
