@@ -358,16 +358,16 @@ fn sixteen_threads_at_a_large_capacity_take_the_oldest() {
         full: true,
         seed: 1,
     };
-    let mut pairs = 0;
-    // How many there are to compare depends on how the threads are scheduled.
-    for seed in 1..=5 {
+    let (mut overwritten, mut pairs) = (0, 0);
+    // How many there are, and how many to compare, depends on how the threads are scheduled.
+    for seed in 1..=8 {
         let setup = Run { seed, ..setup };
         let log = run(setup);
-        assert!(log.overwritten.len() > 3000, "{} overwritten", log.overwritten.len());
+        overwritten += log.overwritten.len();
         pairs += check(setup, log);
-        if pairs > 10 {
+        if overwritten > 3000 && pairs > 10 {
             return;
         }
     }
-    panic!("{pairs} pairs are too few to show anything");
+    panic!("{overwritten} overwritten and {pairs} pairs are too few to show anything");
 }
