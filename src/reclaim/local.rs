@@ -32,6 +32,8 @@ pub(super) struct Entry {
     pub(super) lending: Seat,
     /// Whether this thread has handed garbage over and not looked around since.
     pub(super) owes: Cell<bool>,
+    /// Whether what it handed over is still in its own bag, where nobody else reaches it.
+    pub(super) bagged: Cell<bool>,
     /// How often in a row this thread has stepped aside in vain, and how many batches had ripened then.
     pub(super) in_vain: Cell<(u32, u64)>,
 }
@@ -143,6 +145,7 @@ impl Entry {
             last_magazine: Cell::new(None),
             lending: domain.lenders.take_seat(),
             owes: Cell::new(false),
+            bagged: Cell::new(false),
             in_vain: Cell::new((0, u64::MAX)),
         }
     }

@@ -133,6 +133,9 @@ impl Session {
     }
 
     /// Sends a batch of Dead slots through limbo: after the grace period it is ripe.
+    ///
+    /// The bag stays here until the pin moves or ends: before that its grace period cannot be over,
+    /// whoever has it, and one bag for all batches of a session is one to move between cores.
     pub(crate) fn defer_ripening(&self, circulation: &Arc<Circulation>, batch: Owned) {
         circulation.count_hand_over();
         pause_point!("hand-over counted, not deferred");
@@ -146,8 +149,16 @@ impl Session {
         // SAFETY: the call owns the circulation and, by the hand-over, the batch; neither belongs
         // to a thread, so any may run it, at any time (invariant 5, 7). Three words: no allocation.
         unsafe { guard.defer_unchecked(move || circulation.ripen(batch, home)) };
-        // crossbeam has no other way to move a bag where others reach it.
-        guard.flush();
+        self.entry.bagged.set(true);
+    }
+
+    /// [`hand_on`], by the last session of the thread.
+    #[cold]
+    fn hand_on_last(&self) {
+        self.ensure_pinned();
+        let guard = self.guard.borrow();
+        let Some(guard) = guard.as_ref() else { unreachable!("pinned just now") };
+        hand_on(&self.entry, guard);
     }
 
     /// Frees what was unlinked after every session that could have seen it.
@@ -187,6 +198,7 @@ impl Session {
     pub(crate) fn hurry(&self) {
         let guard = self.guard.borrow();
         let Some(guard) = guard.as_ref() else { unreachable!("nothing advances unpinned") };
+        self.entry.bagged.set(false);
         guard.flush();
     }
 
@@ -194,6 +206,7 @@ impl Session {
     pub(crate) fn advance(&self) {
         let mut guard = self.guard.borrow_mut();
         let Some(guard) = guard.as_mut() else { unreachable!("nothing advances unpinned") };
+        self.entry.bagged.set(false);
         guard.flush();
         if self.may_repin() {
             guard.repin();
@@ -227,6 +240,7 @@ impl Session {
                 return;
             }
             if let Some(pinned) = guard.take() {
+                self.entry.bagged.set(false);
                 pinned.flush();
             }
             step_aside();
@@ -245,7 +259,9 @@ impl Session {
         if !self.may_repin() {
             return courtesy(round);
         }
-        *self.guard.borrow_mut() = None;
+        if let Some(guard) = self.guard.borrow_mut().take() {
+            hand_on(&self.entry, &guard);
+        }
         courtesy(round);
         *self.guard.borrow_mut() = Some(self.entry.participant.pin());
     }
@@ -254,6 +270,7 @@ impl Session {
     pub(crate) fn refresh(&self) {
         if self.may_repin() {
             if let Some(guard) = self.guard.borrow_mut().as_mut() {
+                hand_on(&self.entry, guard);
                 guard.repin();
             }
         }
@@ -262,8 +279,19 @@ impl Session {
     /// Moves the pin to the current epoch: the owner has given back what it borrowed.
     pub(crate) fn repin(&mut self) {
         if let Some(guard) = self.guard.get_mut() {
+            hand_on(&self.entry, guard);
             guard.repin();
         }
+    }
+}
+
+/// Moves what the thread has handed over to where others reach it: for whoever is about to move or end
+/// the pin.
+#[inline]
+fn hand_on(entry: &Entry, guard: &Guard) {
+    if entry.bagged.replace(false) {
+        // crossbeam has no other way.
+        guard.flush();
     }
 }
 
@@ -296,6 +324,9 @@ impl Drop for Session {
         self.entry.sessions.set(others);
         if others > 0 {
             return;
+        }
+        if self.entry.bagged.get() {
+            self.hand_on_last();
         }
         if let Some(magazine) = self.entry.magazine.take() {
             // SAFETY: it belongs to this store's circulation, which outlives the session (invariant
