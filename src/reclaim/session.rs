@@ -174,7 +174,7 @@ impl Session {
         let Some(guard) = guard.as_ref() else { unreachable!("nothing is deferred unpinned") };
         // SAFETY: the caller's duty (invariant 11). At most three words: no allocation.
         unsafe { guard.defer_unchecked(free) };
-        guard.flush();
+        flush(&self.entry, guard);
     }
 
     /// Drops what was unlinked, which runs no user code, after every session that could have seen it;
@@ -191,23 +191,21 @@ impl Session {
             drop(unlinked);
             out.sub_shared(counted);
         });
-        guard.flush();
+        flush(&self.entry, guard);
     }
 
     /// Asks the collector to advance; the pin stays where it is.
     pub(crate) fn hurry(&self) {
         let guard = self.guard.borrow();
         let Some(guard) = guard.as_ref() else { unreachable!("nothing advances unpinned") };
-        self.entry.bagged.set(false);
-        guard.flush();
+        flush(&self.entry, guard);
     }
 
     /// Asks the collector to advance, and moves the pin along where that is allowed.
     pub(crate) fn advance(&self) {
         let mut guard = self.guard.borrow_mut();
         let Some(guard) = guard.as_mut() else { unreachable!("nothing advances unpinned") };
-        self.entry.bagged.set(false);
-        guard.flush();
+        flush(&self.entry, guard);
         if self.may_repin() {
             guard.repin();
         }
@@ -240,8 +238,7 @@ impl Session {
                 return;
             }
             if let Some(pinned) = guard.take() {
-                self.entry.bagged.set(false);
-                pinned.flush();
+                flush(&self.entry, &pinned);
             }
             step_aside();
             *guard = Some(participant.pin());
@@ -285,13 +282,18 @@ impl Session {
     }
 }
 
-/// Moves what the thread has handed over to where others reach it: for whoever is about to move or end
-/// the pin.
+/// Moves what the thread has in its bag to where others reach it, and asks the collector to advance:
+/// crossbeam has no other way to do either.
+fn flush(entry: &Entry, guard: &Guard) {
+    entry.bagged.set(false);
+    guard.flush();
+}
+
+/// [`flush`] for whoever is about to move or end the pin, if the bag has a batch in it.
 #[inline]
 fn hand_on(entry: &Entry, guard: &Guard) {
-    if entry.bagged.replace(false) {
-        // crossbeam has no other way.
-        guard.flush();
+    if entry.bagged.get() {
+        flush(entry, guard);
     }
 }
 

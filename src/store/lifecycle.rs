@@ -61,12 +61,6 @@ pub(super) struct Reserved<'c, T> {
 }
 
 impl<T> Core<T> {
-    /// The generation half of a handle.
-    #[inline]
-    fn generation(handle: Handle) -> u32 {
-        handle.generation_bits()
-    }
-
     pub(super) fn index(handle: Handle) -> Index {
         // Only for handles that `find` has let through.
         Index(handle.seq() as u32)
@@ -169,7 +163,7 @@ impl<T> Core<T> {
 
     /// Ends what a guard has to itself, before the caller takes the payload or where there is none.
     pub(super) fn cancel_reserved(&self, session: &Session, reserved: &Reserved<'_, T>) {
-        let generation = Self::generation(reserved.handle);
+        let generation = reserved.handle.generation_bits();
         // A store suffices: the word is guarded, so nobody else changes it (invariant 3).
         reserved.slot.word.set(SlotWord::reserved(generation).buried_empty());
         self.bury(session, Self::index(reserved.handle), Event::Cancelled);
@@ -180,7 +174,7 @@ impl<T> Core<T> {
         if self.seniority.is_some() {
             self.activate_stamped(slot, h)?;
         } else {
-            slot.word.activate(Self::generation(h)).map_err(|found| Self::refused(h, found))?;
+            slot.word.activate(h.generation_bits()).map_err(|found| Self::refused(h, found))?;
         }
         self.count(session, Event::Activated);
         Ok(())
@@ -189,10 +183,10 @@ impl<T> Core<T> {
     /// Where the oldest is ended, a stamp must have one writer: so the caller takes the guard
     /// before, and shows the entity as a guard does.
     fn activate_stamped(&self, slot: &Slot<T>, h: Handle) -> Result<(), TransitionError> {
-        slot.word.claim_pending(Self::generation(h)).map_err(|found| Self::refused(h, found))?;
+        slot.word.claim_pending(h.generation_bits()).map_err(|found| Self::refused(h, found))?;
         pause_point!("guard taken, not stamped");
         self.stamp(Self::index(h));
-        slot.word.publish(Self::generation(h));
+        slot.word.publish(h.generation_bits());
         Ok(())
     }
 
@@ -215,7 +209,7 @@ impl<T> Core<T> {
     /// Cancels by handle: the winner owns the payload, which comes back for its destructor.
     fn cancel_taking(&self, session: &Session, h: Handle) -> Result<T, TransitionError> {
         let slot = self.find(h)?;
-        slot.word.cancel(Self::generation(h)).map_err(|found| Self::refused(h, found))?;
+        slot.word.cancel(h.generation_bits()).map_err(|found| Self::refused(h, found))?;
         // SAFETY: this call won the edge, which received the payload (P2); nobody reads a Pending
         // entity, and the word says emptied (invariant 2, 4).
         let value = unsafe { slot.payload.take() };
@@ -233,7 +227,7 @@ impl<T> Core<T> {
     pub(super) fn kill(&self, session: &Session, h: Handle) -> Result<(), TransitionError> {
         let slot = self.find(h)?;
         slot.word
-            .advance_plain(Self::generation(h), State::Active, SlotWord::kill)
+            .advance_plain(h.generation_bits(), State::Active, SlotWord::kill)
             .map_err(|found| Self::refused(h, found))?;
         self.count(session, Event::Killed);
         self.tell_dying(session, slot, h, EndReason::Killed);
@@ -248,7 +242,7 @@ impl<T> Core<T> {
     ) -> Result<&Slot<T>, TransitionError> {
         let slot = self.find(h)?;
         slot.word
-            .advance(Self::generation(h), SlotWord::kill_and_hold)
+            .advance(h.generation_bits(), SlotWord::kill_and_hold)
             .map_err(|found| Self::refused(h, found))?;
         self.count(session, Event::Killed);
         self.count(session, Event::HoldTaken);
@@ -258,7 +252,7 @@ impl<T> Core<T> {
     pub(super) fn revive(&self, session: &Session, h: Handle) -> Result<(), TransitionError> {
         let slot = self.find(h)?;
         slot.word
-            .advance(Self::generation(h), SlotWord::revive)
+            .advance(h.generation_bits(), SlotWord::revive)
             .map_err(|found| Self::refused(h, found))?;
         self.count(session, Event::Revived);
         Ok(())
@@ -269,7 +263,7 @@ impl<T> Core<T> {
         let slot = self.find(h)?;
         let word = slot
             .word
-            .advance_plain(Self::generation(h), State::Dying, SlotWord::reap)
+            .advance_plain(h.generation_bits(), State::Dying, SlotWord::reap)
             .map_err(|found| Self::refused(h, found))?;
         if word.state() == State::Dead {
             self.bury(session, Self::index(h), Event::Reaped);
@@ -289,7 +283,7 @@ impl<T> Core<T> {
         reason: EndReason,
     ) -> Result<Reaped, TransitionError> {
         let slot = self.find(h)?;
-        match slot.word.advance(Self::generation(h), SlotWord::seal) {
+        match slot.word.advance(h.generation_bits(), SlotWord::seal) {
             Ok(sealed) if sealed.holds() == 0 && self.on_dying.is_none() => {
                 slot.word.finish(sealed);
                 self.bury(session, Self::index(h), Event::Despawned);
@@ -323,7 +317,7 @@ impl<T> Core<T> {
                 Err(TransitionError::Illegal { .. } | TransitionError::WrongState { .. }) => {}
                 decided => return decided,
             }
-            found = match slot.word.advance(Self::generation(h), SlotWord::seal) {
+            found = match slot.word.advance(h.generation_bits(), SlotWord::seal) {
                 Ok(sealed) => return Ok(self.settle_sealed(session, slot, h, reason, sealed)),
                 Err(found) => found,
             };
@@ -353,7 +347,7 @@ impl<T> Core<T> {
     /// The session keeps the slot, though no payload is read.
     pub(super) fn state(&self, _session: &Session, h: Handle) -> Result<State, LookupError> {
         let word = self.find(h)?.word.peek();
-        if word.generation() == Self::generation(h)
+        if word.generation() == h.generation_bits()
             && !matches!(word.state(), State::None | State::Dead)
         {
             return Ok(word.state());
@@ -364,7 +358,7 @@ impl<T> Core<T> {
     /// One more hold; the caller owns it.
     pub(super) fn hold(&self, session: &Session, h: Handle) -> Result<&Slot<T>, HoldError> {
         let slot = self.find(h)?;
-        match slot.word.advance(Self::generation(h), SlotWord::hold) {
+        match slot.word.advance(h.generation_bits(), SlotWord::hold) {
             Ok(_) => {
                 pause_point!("hold taken, not counted");
                 self.count(session, Event::HoldTaken);
