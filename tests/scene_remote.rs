@@ -174,7 +174,8 @@ fn remotes_create_and_kill_while_the_scene_ticks_and_nothing_is_lost() {
             let plan = Arc::new(Plan::new(&log, ""));
             thread::spawn(move || {
                 let (mut made, mut kept) = (0_usize, Vec::new());
-                while !stop.load(Ordering::Relaxed) {
+                // Bounded: the more there are, the longer a frame takes, in which more are made.
+                while made < 1000 && !stop.load(Ordering::Relaxed) {
                     match remote.create_actor([number as f32; 2], Arc::clone(&plan), |_| ()) {
                         Ok(handle) => kept.push(handle),
                         Err(CreateError::Shutdown { .. }) => break,
