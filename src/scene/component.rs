@@ -118,7 +118,7 @@ type Tick<C> = unsafe fn(&mut Actor<C>, At, &TickContext<'_, C>, At) -> At;
 pub(super) struct Kind<C: Core> {
     pub(super) tick: Tick<C>,
     pub(super) fit: Fit,
-    pub(super) id: fn() -> TypeId,
+    pub(super) id: TypeId,
     pub(super) name: fn() -> &'static str,
     /// Drops the component in its place.
     ///
@@ -137,7 +137,7 @@ impl<C: Core, T: Component<C>> Table<C, T> {
     const PLAIN: Kind<C> = Kind {
         tick: pass::<C, T>,
         fit: Fit::of::<T>(),
-        id: TypeId::of::<T>,
+        id: TypeId::of::<T>(),
         name: type_name::<T>,
         drop: drop_in_place::<T>,
         created: created::<C, T>,

@@ -88,7 +88,7 @@ impl<C: Core> Components<C> {
         loop {
             // SAFETY: the components are borrowed (invariant 17).
             let (kind, at, component) = unsafe { walk.step::<C>() }?;
-            if (kind.id)() == TypeId::of::<T>() {
+            if kind.id == TypeId::of::<T>() {
                 return (self.lent() != Some(at)).then_some((at, component.cast()));
             }
         }
