@@ -256,6 +256,33 @@ fn ticket_against_a_sweep_keeps_the_actor_or_is_refused() {
 }
 
 #[test]
+fn ticket_of_a_slot_that_serves_the_next_actor_is_refused() {
+    explore("ticket_of_a_slot_that_serves_the_next_actor_is_refused", 1, 100, || {
+        let mut scene = scene();
+        let create = |scene: &mut Scene<Unit>| scene.create_actor(7, &(), |_| ()).unwrap();
+        // The second comes from the nursery, so there is room in it.
+        let (old, _) = (create(&mut scene), create(&mut scene));
+        scene.kill_actor(old).unwrap();
+        let remote = scene.remote();
+        let settler = thread::spawn(move || remote.settle(old).ok());
+        scene.tick(0.0);
+        let new = create(&mut scene);
+        match settler.join().unwrap() {
+            Some(ticket) => {
+                assert_eq!(scene.state(old), Ok(State::Dying), "of another actor");
+                assert_ne!(new.seq(), old.seq());
+                drop(ticket);
+            }
+            None => assert_eq!(new.seq(), old.seq()),
+        }
+        scene.kill_actor(new).unwrap();
+        scene.tick(0.0);
+        assert!(scene.state(new).is_err() && scene.state(old).is_err());
+        assert_eq!(scene.store_stats().live, 1);
+    });
+}
+
+#[test]
 fn remote_kill_against_shutdown_ends_the_actor_once() {
     explore("remote_kill_against_shutdown_ends_the_actor_once", 1, 100, || {
         let mut scene = scene();

@@ -108,8 +108,19 @@ fn hash(scene: &Scene<Cell>) -> u64 {
 
 /// The world's hash after each frame.
 fn run(threads: usize, seed: u64) -> Vec<u64> {
-    let builder = Scene::builder().limits(Limits::reject(2000)).seed(seed).threads(threads);
+    run_with(Limits::reject(2000), threads, seed, |_| ())
+}
+
+/// As [`run`]; what `prepare` makes of the scene is there all the time.
+fn run_with<R>(
+    limits: Limits,
+    threads: usize,
+    seed: u64,
+    prepare: impl FnOnce(&Scene<Cell>) -> R,
+) -> Vec<u64> {
+    let builder = Scene::builder().limits(limits).seed(seed).threads(threads);
     let mut scene = builder.tick_system(Keeper).build().unwrap();
+    let _prepared = prepare(&scene);
     for n in 0..600 {
         scene.create_actor(n, &n, |actor| actor.add_tick_component(Wander(n))).unwrap();
     }
@@ -129,6 +140,15 @@ fn worlds_are_the_same_with_one_two_and_eight_threads() {
     assert_eq!(run(2, 7), world);
     assert_eq!(run(8, 7), world);
     assert_eq!(run(1, 7), world);
+}
+
+/// Slots serve in another order there.
+#[test]
+fn worlds_without_a_capacity_are_the_same_with_any_threads_and_an_idle_remote() {
+    let world = run_with(Limits::UNBOUNDED, 1, 7, |_| ());
+    assert_eq!(run_with(Limits::UNBOUNDED, 2, 7, |_| ()), world);
+    assert_eq!(run_with(Limits::UNBOUNDED, 8, 7, |_| ()), world);
+    assert_eq!(run_with(Limits::UNBOUNDED, 2, 7, Scene::remote), world);
 }
 
 #[test]

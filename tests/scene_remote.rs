@@ -163,6 +163,25 @@ fn remotes_kept_by_components_services_and_systems_keep_nothing() {
     assert!(world::scene().scene(id).build().is_ok(), "the id is free");
 }
 
+/// What the scene's thread keeps for itself is no more than it uses: remotes find the rest.
+#[test]
+fn slots_that_remotes_have_filled_serve_remotes_again() {
+    let log = Log::default();
+    let mut scene = scene().build().unwrap();
+    let (remote, plan) = (scene.remote(), Arc::new(Plan::new(&log, "orc")));
+    for _ in 0..200 {
+        for _ in 0..50 {
+            let orc = remote.create_actor([0.0; 2], Arc::clone(&plan), |_| ()).unwrap();
+            assert!(remote.kill_actor(orc));
+        }
+        (0..3).for_each(|_| scene.tick(0.1));
+        assert_eq!(scene.store_stats().live, 0);
+        log.take();
+    }
+    let stats = scene.store_stats();
+    assert!(stats.spawned == 10_000 && stats.slots <= 1024, "{stats:?}");
+}
+
 #[test]
 fn remotes_create_and_kill_while_the_scene_ticks_and_nothing_is_lost() {
     let log = Log::default();

@@ -151,7 +151,7 @@ impl<C: Core> Registry<C> {
     pub(super) fn kill(&mut self, h: Handle) -> Result<CellRef<C>, TransitionError> {
         // SAFETY: as in `cell_with_state`. Without a remote nobody else can take a ticket, or do anything
         // else to an actor without one (invariant 16).
-        let cell = CellRef::at(unsafe { self.store.kill_unpinned(h, self.link.is_alone()) }?);
+        let cell = CellRef::at(unsafe { self.store.kill_unpinned(h, self.is_alone()) }?);
         self.uncounted.get_mut().killed += 1;
         trace::killed(h);
         // SAFETY: this thread has the scene, and the registry to itself (invariant 16).
@@ -171,33 +171,48 @@ impl<C: Core> Registry<C> {
         }
     }
 
-    /// Takes out every actor that was killed and that nobody holds a ticket for, in order of killing,
-    /// by exchange for an empty list. The caller owes each of them [`bury`](Registry::bury); the others
-    /// wait for the next sweep.
+    /// Takes out every actor that was killed, in order of killing, by exchange for an empty list. The
+    /// caller owes each of them [`seal`](Registry::seal).
     pub(super) fn take_doomed(&mut self, taken: &mut Vec<Entry<C>>) {
         std::mem::swap(&mut self.doomed, taken);
-        let (held, is_alone) = (&mut self.doomed, self.link.is_alone());
-        taken.retain(|doomed| {
-            // SAFETY: nobody else ends an actor, so the slot of one that was killed is in use until
-            // it is buried; alone as in `kill` (invariant 16).
-            let sealing = unsafe { doomed.cell.place().seal(doomed.generation, is_alone) };
-            if matches!(sealing, Sealing::Held) {
-                held.push(*doomed);
-            }
-            // Nobody refuses, for the same reason; it would be gone.
-            matches!(sealing, Sealing::Sealed)
-        });
     }
 
-    /// Ends what [`take_doomed`](Registry::take_doomed) has sealed, once its actor is taken out.
+    /// Whether no other thread can do anything to an actor.
+    pub(super) fn is_alone(&self) -> bool {
+        self.link.is_alone()
+    }
+
+    /// Whether an actor that was killed can end now, which the caller owes it, and then
+    /// [`bury`](Registry::bury). One for which somebody holds a ticket waits for the next sweep.
     #[inline]
-    pub(super) fn bury(ending: &mut Ending<'_, ActorCell<C>>, doomed: &Entry<C>) {
-        // SAFETY: the caller has it from `take_doomed`, and buries it once (invariant 16).
-        unsafe { ending.finish_empty(doomed.cell.place(), doomed.index, doomed.generation) };
+    pub(super) fn seal(&mut self, doomed: &Entry<C>, is_alone: bool) -> bool {
+        // SAFETY: nobody else ends an actor, so the slot of one that was killed is in use until it is
+        // buried; alone as in `kill` (invariant 16).
+        let sealing = unsafe { doomed.cell.place().seal(doomed.generation, is_alone) };
+        if matches!(sealing, Sealing::Held) {
+            self.doomed.push(*doomed);
+        }
+        // Nobody refuses, for the same reason; it would be gone.
+        matches!(sealing, Sealing::Sealed)
     }
 
-    /// Closes the gaps that a sweep has left among the living; the gone may lie in any order.
-    pub(super) fn close_gaps(&mut self, gone: &mut [Entry<C>]) {
+    /// Ends what was [sealed](Registry::seal), once its actor is taken out and everybody who was shown is
+    /// [counted](Registry::count).
+    #[inline]
+    pub(super) fn bury(&mut self, ending: &mut Ending<'_, ActorCell<C>>, doomed: &Entry<C>) {
+        let &Entry { cell, index, generation, .. } = doomed;
+        // SAFETY: the caller has sealed it, and buries it once; the nursery is the registry's, as the store
+        // is. Remotes and tickets touch words alone, and change none that is sealed (invariant 16).
+        unsafe { ending.finish_empty(&mut self.nursery, cell.place(), index, generation) };
+    }
+
+    /// Takes those that a sweep has ended off the list of the living; they may lie in any order.
+    pub(super) fn part_with(&mut self, gone: &mut [Entry<C>]) {
+        self.nursery.forget_recent();
+        self.close_gaps(gone);
+    }
+
+    fn close_gaps(&mut self, gone: &mut [Entry<C>]) {
         gone.sort_unstable_by_key(|entry| entry.birth);
         let mut gone = gone.iter().map(|entry| entry.birth).peekable();
         let Some(&first) = gone.peek() else { return };

@@ -2,8 +2,10 @@
 
 use super::Scene;
 use super::actor::Core;
-use super::registry::Registry;
+use super::cell::ActorCell;
+use super::registry::Entry;
 use crate::reason::EndReason;
+use crate::store::Ending;
 
 impl<C: Core> Scene<C> {
     /// Ends those that were killed before this frame and that no ticket keeps.
@@ -16,16 +18,30 @@ impl<C: Core> Scene<C> {
             // One pin for all of them.
             let mut ending = store.ending();
             self.registry.count();
-            for doomed in &swept {
-                self.destroy(doomed, EndReason::Killed);
-                Registry::bury(&mut ending, doomed);
-            }
+            let is_alone = self.registry.is_alone();
+            swept.retain(|doomed| self.end_killed(&mut ending, doomed, is_alone));
             drop(ending);
-            self.registry.close_gaps(&mut swept);
+            self.registry.part_with(&mut swept);
             swept.clear();
         }
         self.swept = swept;
         // Now, so that which slots serve next does not depend on when readers come by.
         store.reclaim_at_once();
+    }
+
+    /// Ends one that was killed; whether no ticket keeps it.
+    #[inline]
+    fn end_killed(
+        &mut self,
+        ending: &mut Ending<'_, ActorCell<C>>,
+        doomed: &Entry<C>,
+        is_alone: bool,
+    ) -> bool {
+        let ends = self.registry.seal(doomed, is_alone);
+        if ends {
+            self.destroy(doomed, EndReason::Killed);
+            self.registry.bury(ending, doomed);
+        }
+        ends
     }
 }

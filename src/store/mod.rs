@@ -7,6 +7,7 @@ mod batch;
 mod builder;
 mod burial;
 mod core;
+mod ending;
 mod evict;
 mod growth;
 mod hold;
@@ -31,13 +32,14 @@ use std::fmt;
 use std::ptr::NonNull;
 
 pub use builder::StoreBuilder;
+pub(crate) use ending::Ending;
 pub use hold::Hold;
 pub use lifecycle::Reaped;
 pub(crate) use nursery::Nursery;
 pub use pending::Pending;
 pub use pinned::Pinned;
 pub(crate) use place::Place;
-pub(crate) use settling::{Ending, Sealing};
+pub(crate) use settling::Sealing;
 pub use weak::WeakStore;
 #[cfg(all(loom, test))]
 pub(crate) use {

@@ -4,9 +4,13 @@
 //! What is drawn is in the hands of whoever has the nursery, as if each spawn were begun already
 //! (invariant 5): its word says None. So it is for stores without a capacity, where nobody is short of
 //! what another one keeps. What is spawned is counted later, many at a time.
+//!
+//! Where no other thread looks at payloads, slots come straight back to the nursery: there is nobody to
+//! wait for. It keeps as many as it has lately given out; more serve others as well, by way of the store.
 
 use std::cell::Cell;
 use std::fmt;
+use std::num::NonZeroU32;
 
 use super::Store;
 use super::core::{Core, Vacancy};
@@ -17,6 +21,9 @@ use crate::error::SpawnFailure;
 use crate::free::Event;
 use crate::handle::Handle;
 use crate::reclaim::Session;
+use crate::segment::{Index, Near};
+use crate::state::State;
+use crate::sync::planted;
 use crate::word::SlotWord;
 
 /// How many are drawn at a time.
@@ -34,11 +41,26 @@ pub(crate) struct Nursery<T> {
     drawn: Vec<Drawn<T>>,
     /// Who was spawned, and not counted yet.
     uncounted: Cell<u64>,
+    /// Who was spawned and counted since the last sweep.
+    recent: Cell<u64>,
 }
 
 impl<T> Nursery<T> {
     pub(crate) const fn new() -> Nursery<T> {
-        Nursery { drawn: Vec::new(), uncounted: Cell::new(0) }
+        Nursery { drawn: Vec::new(), uncounted: Cell::new(0), recent: Cell::new(0) }
+    }
+}
+
+impl<T> Nursery<T> {
+    /// Whether what comes back has to go to the store.
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.drawn.len() >= AHEAD.max(self.recent.get() as usize)
+    }
+
+    /// What was spawned up to now makes no more room.
+    pub(crate) fn forget_recent(&self) {
+        self.recent.set(0);
     }
 }
 
@@ -52,6 +74,33 @@ impl<T> Core<T> {
         let slot = unsafe { place.slot() };
         slot.word.set(SlotWord::reserved(handle.generation_bits()));
         Reserved { slot, handle }
+    }
+
+    /// Takes a slot back whose entity has ended and has left nothing, as if the slot was drawn; whether it
+    /// did. Nobody may look into the payload meanwhile but the caller, who owes it that the end of the
+    /// entity is counted, and that the slot was renewed.
+    #[inline]
+    pub(super) fn take_back(
+        &self,
+        nursery: &mut Nursery<T>,
+        place: Place<T>,
+        index: Index,
+        generation: NonZeroU32,
+    ) -> bool {
+        if self.permits.is_some() || generation >= self.last || nursery.is_full() {
+            return false;
+        }
+        // SAFETY: the caller has the slot in hand, which keeps its segment (invariant 11).
+        let word = &unsafe { place.slot() }.word;
+        word.set(SlotWord::new(generation.get(), State::None));
+        let next = if planted("slot taken back under its generation") {
+            generation
+        } else {
+            generation.saturating_add(1)
+        };
+        let handle = self.handle_at(index, Near::of(index.0.into()), next);
+        nursery.drawn.push(Drawn { place, handle });
+        true
     }
 
     /// Draws what lies at hand.
@@ -116,6 +165,7 @@ impl<T: Send + Sync + 'static> Store<T> {
         if spawned == 0 {
             return;
         }
+        nursery.recent.set(nursery.recent.get() + spawned);
         let (core, session) = (self.core(), self.session());
         match core.magazine(&session) {
             Some(magazine) => {
@@ -153,8 +203,10 @@ impl<T> fmt::Debug for Nursery<T> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use std::collections::HashSet;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
+    use super::super::Sealing;
     use super::*;
     use crate::limits::Limits;
 
@@ -207,5 +259,71 @@ mod tests {
         assert!(nursery.drawn.is_empty());
         store.spawn_active(7).unwrap();
         assert!(store.spawn_active(7).is_err());
+    }
+
+    /// Ends an entity that was spawned from the nursery, as a sweep does.
+    fn end(store: &Store<u32>, nursery: &mut Nursery<u32>, handle: Handle) {
+        store.count_spawned(nursery);
+        store.kill(handle).unwrap();
+        // SAFETY: this test alone has the store (invariant 11).
+        let (place, _) = unsafe { store.peek(handle) }.unwrap();
+        // SAFETY: as above (invariant 11).
+        assert!(matches!(unsafe { place.seal(handle.generation(), true) }, Sealing::Sealed));
+        let (mut ending, index) = (store.ending(), handle.seq() as u32);
+        // SAFETY: sealed just now, and this test alone has the store and the nursery (invariant 5).
+        unsafe { ending.finish_empty(nursery, place, index, handle.generation()) };
+    }
+
+    #[test]
+    fn slot_that_comes_back_serves_next_under_a_handle_of_its_own() {
+        let (store, mut nursery) = (Store::new(), Nursery::new());
+        let handles: Vec<_> = (0..3 * AHEAD).map(|_| spawn(&store, &mut nursery)).collect();
+        for old in handles {
+            end(&store, &mut nursery, old);
+            assert!(store.pin().get(old).is_err());
+            let new = spawn(&store, &mut nursery);
+            assert_eq!(new.seq(), old.seq());
+            assert!(new.generation() > old.generation());
+            assert_eq!(store.pin().get(new), Ok(&7));
+            assert!(store.pin().get(old).is_err());
+        }
+        store.count_spawned(&nursery);
+        let stats = store.stats();
+        let count = 3 * AHEAD;
+        assert_eq!((stats.spawned, stats.reaped), (2 * count as u64, count as u64));
+        assert_eq!((stats.live, stats.dead, stats.peak_live), (count, 0, count));
+    }
+
+    #[test]
+    fn no_more_come_back_than_were_lately_given_out() {
+        let (store, mut nursery) = (Store::new(), Nursery::new());
+        let handles: Vec<_> = (0..10 * AHEAD).map(|_| spawn(&store, &mut nursery)).collect();
+        store.count_spawned(&nursery);
+        nursery.forget_recent();
+        handles.iter().for_each(|&handle| end(&store, &mut nursery, handle));
+        assert_eq!(nursery.drawn.len(), AHEAD);
+        assert_eq!(store.stats().live, 0);
+        // The others serve whoever comes.
+        let (slots, _) = (store.slots(), store.reclaim());
+        (0..9 * AHEAD).for_each(|_| _ = store.spawn_active(7).unwrap());
+        assert_eq!(store.slots(), slots);
+    }
+
+    #[test]
+    fn slot_whose_generations_are_spent_does_not_come_back() {
+        let last = NonZeroU32::new(2).unwrap();
+        let (store, mut nursery) = (Store::builder().last_generation(last), Nursery::new());
+        let store = store.build().unwrap();
+        let (mut seen, mut spent) = (HashSet::new(), 0);
+        for _ in 0..100 {
+            let handle = spawn(&store, &mut nursery);
+            assert!(seen.insert(handle.to_bytes()), "{handle} is given out twice");
+            spent += u64::from(handle.generation() == last);
+            end(&store, &mut nursery, handle);
+        }
+        store.reclaim();
+        let stats = store.stats();
+        assert_eq!((stats.retired_slots, stats.live, stats.dead), (spent, 0, 0));
+        assert!(spent > 30);
     }
 }

@@ -1,5 +1,5 @@
 //! What a scene asks of its store, and no user may: to reach a payload without a pin, and to end an
-//! entity in two steps, with work to do in between.
+//! entity in two steps, with work to do in between. The second is in `ending`.
 
 use std::num::NonZeroU32;
 
@@ -9,13 +9,8 @@ use super::place::Place;
 use crate::error::{LookupError, TransitionError};
 use crate::free::Event;
 use crate::handle::Handle;
-use crate::reclaim::Session;
-use crate::segment::Index;
 use crate::state::State;
 use crate::word::{Refusal, SlotWord};
-
-/// How many of those who are finished are buried together.
-const TOGETHER: usize = if cfg!(all(loom, test)) { 2 } else { 32 };
 
 /// What an attempt to seal came to.
 #[must_use]
@@ -94,12 +89,6 @@ impl<T: Send + Sync + 'static> Store<T> {
         (0..killed).for_each(|_| core.count(&session, Event::Killed));
     }
 
-    /// One session to finish many with.
-    pub(crate) fn ending(&self) -> Ending<'_, T> {
-        let buried = [Index(0); TOGETHER];
-        Ending { core: self.core(), session: self.session(), buried, count: 0 }
-    }
-
     /// Brings every Dead slot back that no pin keeps just now, without waiting for pins to end.
     pub(crate) fn reclaim_at_once(&self) -> usize {
         self.core().reclaim_at_once(&self.session())
@@ -138,56 +127,6 @@ impl<T> Place<T> {
             Ok(_) => Sealing::Sealed,
             Err((_, Refusal::Held)) => Sealing::Held,
             Err(_) => Sealing::Refused,
-        }
-    }
-}
-
-/// A session of a thread that ends what it has sealed. It lends nothing out.
-pub(crate) struct Ending<'s, T> {
-    core: &'s Core<T>,
-    session: Session,
-    /// Whose words say Dead, and who are not buried yet: some at a time, which is short work.
-    buried: [Index; TOGETHER],
-    count: usize,
-}
-
-impl<T> Ending<'_, T> {
-    /// Sealed → Dead, where there is nothing left in the payload that has to be dropped.
-    ///
-    /// # Safety
-    /// * The slot is there, and has that index.
-    /// * The caller has sealed its entity, of that generation, and finishes it once.
-    #[inline]
-    pub(crate) unsafe fn finish_empty(
-        &mut self,
-        place: Place<T>,
-        index: u32,
-        generation: NonZeroU32,
-    ) {
-        // SAFETY: the caller's duty (invariant 11).
-        unsafe { place.slot() }.word.finish_empty(generation.get());
-        let index = Index(index);
-        if self.core.permits.is_some() {
-            // Somebody may wait for it.
-            return self.core.bury(&self.session, index, Event::Reaped);
-        }
-        self.buried[self.count] = index;
-        self.count += 1;
-        if self.count == TOGETHER {
-            self.bury();
-        }
-    }
-
-    fn bury(&mut self) {
-        self.core.bury_many(&self.session, &self.buried[..self.count], Event::Reaped);
-        self.count = 0;
-    }
-}
-
-impl<T> Drop for Ending<'_, T> {
-    fn drop(&mut self) {
-        if self.count > 0 {
-            self.bury();
         }
     }
 }
