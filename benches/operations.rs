@@ -1,8 +1,11 @@
 //! What each operation costs, one at a time: `cargo bench --bench operations`.
 
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::cell::UnsafeCell;
+use std::hint::{black_box, spin_loop};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::thread;
 
-use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use hatchery::{Handle, Store};
 
 type Payload = [u64; 8];
@@ -91,5 +94,60 @@ fn atomics(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, lookups, lives, scans, atomics);
+/// What a thousand slots of a word and a payload take by themselves: no batch takes less.
+fn a_thousand_slots(criterion: &mut Criterion) {
+    const SLOTS: u64 = 1000;
+    let mut group = criterion.benchmark_group("a thousand slots");
+    group.throughput(Throughput::Elements(SLOTS));
+    let slots: Vec<(AtomicU64, UnsafeCell<Payload>)> =
+        (0..SLOTS).map(|_| Default::default()).collect();
+    group.bench_function("payload and word written", |bencher| {
+        bencher.iter(|| {
+            for (word, payload) in &slots {
+                // SAFETY: nobody else has the slots.
+                unsafe { payload.get().write(black_box([1; 8])) };
+                word.store(1, Ordering::Release);
+            }
+        });
+    });
+    group.bench_function("word changed by compare-and-swap", |bencher| {
+        let mut at = slots[0].0.load(Ordering::Relaxed);
+        bencher.iter(|| {
+            for (word, _) in &slots {
+                word.compare_exchange(at, at + 1, Ordering::AcqRel, Ordering::Relaxed).unwrap();
+            }
+            at += 1;
+        });
+    });
+    group.finish();
+}
+
+/// What the pins of another thread cost one that has nothing else to do with it: each 128th looks at the
+/// epochs of all.
+fn beside(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("a life of two calls, a pin each, beside a thread");
+    let mut beside = |name: &str, other: fn(&Store<Payload>)| {
+        let (store, _handles) = warm();
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    other(&store);
+                }
+            });
+            group.bench_function(name, |bencher| {
+                bencher.iter(|| {
+                    let handle = store.spawn_active([1; 8]).unwrap();
+                    store.despawn(handle).unwrap()
+                });
+            });
+            stop.store(true, Ordering::Relaxed);
+        });
+    };
+    beside("that spins", |_| spin_loop());
+    beside("that pins, and that is all", |store| drop(store.pin()));
+    group.finish();
+}
+
+criterion_group!(benches, lookups, lives, scans, atomics, a_thousand_slots, beside);
 criterion_main!(benches);
