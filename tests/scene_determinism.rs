@@ -46,7 +46,7 @@ impl Core for Cell {
     }
 
     fn on_pending_destroy(actor: &Actor<Cell>, cx: &mut Commands<'_, Cell>) {
-        if cx.random() % 2 == 0 {
+        if cx.random().is_multiple_of(2) {
             cx.create_actor(cx.random(), Arc::new(actor.core.energy), |_| ());
         }
     }

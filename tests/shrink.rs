@@ -97,7 +97,7 @@ fn survivors_keep_their_slots_and_low_slots_are_used_first() {
     let store = Store::builder().shards(1).build().unwrap();
     let all = fill(&store, &census, 8192);
     // Alive are one in eight of the lower half, and none of the upper.
-    let stay = |handle: &Handle| handle.seq() < 4096 && handle.seq() % 8 == 0;
+    let stay = |handle: &Handle| handle.seq() < 4096 && handle.seq().is_multiple_of(8);
     let (live, dead): (Vec<_>, Vec<_>) = all.into_iter().partition(stay);
     store.despawn_batch(&dead);
     store.shrink();

@@ -24,7 +24,7 @@ fn churn(store: &Store<Counted>, census: &Census, lives: usize) -> Vec<Handle> {
                     while issued.len() < lives {
                         step += 1;
                         assert!(step < 1_000_000, "it gets nowhere: {:?}", store.stats());
-                        if step % 16 == 0 {
+                        if step.is_multiple_of(16) {
                             session.repin();
                         }
                         if dice.roll(50) == 0 {

@@ -182,7 +182,7 @@ impl Chart<'_> {
 fn points(samples: &[Sample]) -> impl Iterator<Item = (f64, &Stats)> {
     let step = samples.len().div_ceil(MOST_POINTS).max(1);
     let last = samples.len();
-    let kept = move |frame: &usize| (frame - 1) % step == 0 || *frame == last;
+    let kept = move |frame: &usize| (frame - 1).is_multiple_of(step) || *frame == last;
     let frames = (1..=last).filter(kept);
     frames.map(|frame| (frame as f64, &samples[frame - 1].stats))
 }

@@ -25,7 +25,7 @@ impl Meter {
     #[inline]
     pub(crate) fn time<R>(&mut self, operation: impl FnOnce() -> R) -> R {
         self.turn = self.turn.wrapping_add(1);
-        if self.turn % Self::ONE_IN != 0 {
+        if !self.turn.is_multiple_of(Self::ONE_IN) {
             return operation();
         }
         let start = Instant::now();

@@ -171,10 +171,10 @@ impl<T: Recycle> Core<T> {
             if let Some(taken) = self.fresh()? {
                 return Ok(taken);
             }
-            if let Some(overwriting) = &self.overwriting {
-                if let Some(taken) = self.overwrite(overwriting)? {
-                    return Ok(taken);
-                }
+            if let Some(overwriting) = &self.overwriting
+                && let Some(taken) = self.overwrite(overwriting)?
+            {
+                return Ok(taken);
             }
             if planted("one pass before a pool refuses") {
                 return Err(self.exhausted());

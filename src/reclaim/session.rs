@@ -265,11 +265,11 @@ impl Session {
 
     /// Moves the pin of a long call along, where that is allowed.
     pub(crate) fn refresh(&self) {
-        if self.may_repin() {
-            if let Some(guard) = self.guard.borrow_mut().as_mut() {
-                hand_on(&self.entry, guard);
-                guard.repin();
-            }
+        if self.may_repin()
+            && let Some(guard) = self.guard.borrow_mut().as_mut()
+        {
+            hand_on(&self.entry, guard);
+            guard.repin();
         }
     }
 

@@ -118,11 +118,11 @@ impl<C: Core> Registry<C> {
         let newborn =
             unsafe { Newborn::make(store, nursery, block, position, definition, configure) }?;
         // SAFETY: the actor is Pending, and this thread has made it (invariant 16).
-        if let Some(actor) = unsafe { newborn.cell.get_mut() } {
-            if actor.components.is_spare() {
-                // It has no components.
-                spares.keep(std::mem::take(&mut actor.components));
-            }
+        if let Some(actor) = unsafe { newborn.cell.get_mut() }
+            && actor.components.is_spare()
+        {
+            // It has no components.
+            spares.keep(std::mem::take(&mut actor.components));
         }
         Ok(newborn)
     }

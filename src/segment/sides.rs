@@ -28,13 +28,13 @@ impl Sides {
 
     /// Where the stamps begin.
     pub(super) const fn stamps_offset<T, H: Header>(self, slots: usize) -> usize {
-        const { assert!(align_of::<Slot<T, H>>() % align_of::<AtomicU64>() == 0) };
+        const { assert!(align_of::<Slot<T, H>>().is_multiple_of(align_of::<AtomicU64>())) };
         size_of::<Slot<T, H>>() * slots
     }
 
     /// Where the links begin.
     pub(super) const fn links_offset<T, H: Header>(self, slots: usize) -> usize {
-        const { assert!(align_of::<AtomicU64>() % align_of::<AtomicU32>() == 0) };
+        const { assert!(align_of::<AtomicU64>().is_multiple_of(align_of::<AtomicU32>())) };
         size_of::<Slot<T, H>>() * slots + self.stamps_bytes(slots)
     }
 

@@ -304,10 +304,10 @@ impl<T> Reclaim<'_, T> {
     fn sort_magazines(&mut self) {
         self.core.collect_dead(self.session);
         self.core.hand_over_collected(self.session);
-        if let Some(magazine) = self.core.magazine(self.session) {
-            if let Some(batch) = magazine.unload() {
-                self.drain_taken(magazine, batch);
-            }
+        if let Some(magazine) = self.core.magazine(self.session)
+            && let Some(batch) = magazine.unload()
+        {
+            self.drain_taken(magazine, batch);
         }
         let magazines = self.core.circulation.magazines_from(self.session.home());
         for magazine in magazines.filter_map(Magazine::claim) {

@@ -90,10 +90,8 @@ impl<T> Core<T> {
     /// A slot whose last payload is gone.
     pub(super) fn take_vacancy(&self, session: &Session) -> Result<Vacancy<'_, T>, SpawnFailure> {
         let nested = Self::nested();
-        if !nested {
-            if let Some(vacancy) = self.take_at_hand(session) {
-                return Ok(vacancy);
-            }
+        if !nested && let Some(vacancy) = self.take_at_hand(session) {
+            return Ok(vacancy);
         }
         self.take_vacancy_slow(session, nested)
     }

@@ -45,7 +45,7 @@ pub fn list(file: &str) -> Vec<String> {
 }
 
 pub fn bytes(hex: &str) -> Vec<u8> {
-    assert!(hex.len() % 2 == 0 && hex.is_ascii(), "{hex} is no list of bytes");
+    assert!(hex.len().is_multiple_of(2) && hex.is_ascii(), "{hex} is no list of bytes");
     let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hexadecimal digits");
     (0..hex.len()).step_by(2).map(byte).collect()
 }

@@ -38,7 +38,9 @@ fn said_by(command: &str, arguments: &[&str]) -> String {
 
 /// Year, month and day of a day since 1970-01-01, in the Gregorian calendar.
 fn civil(mut day: u64) -> (u64, u64, u64) {
-    let leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let leap = |year: u64| {
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+    };
     let mut year = 1970;
     while day >= 365 + u64::from(leap(year)) {
         day -= 365 + u64::from(leap(year));

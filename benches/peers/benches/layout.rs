@@ -185,7 +185,7 @@ fn neighbours<L: Layout>(slots: usize, operations: usize) -> f64 {
     let filled: L = filled(slots);
     let turn = AtomicUsize::new(0);
     timed(2, operations, || {
-        let reader = turn.fetch_add(1, Ordering::Relaxed) % 2 == 0;
+        let reader = turn.fetch_add(1, Ordering::Relaxed).is_multiple_of(2);
         for n in 0..operations {
             let slot = 2 * n % slots;
             if reader {

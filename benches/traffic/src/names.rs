@@ -82,7 +82,7 @@ impl Owner {
 
 /// Whether `size` is that of a power of two of things of `each` bytes, `least` of them at least.
 fn is_so_many(size: u64, each: u64, least: u64) -> bool {
-    size % each == 0 && (size / each).is_power_of_two() && size / each >= least
+    size.is_multiple_of(each) && (size / each).is_power_of_two() && size / each >= least
 }
 
 #[cfg(test)]

@@ -76,11 +76,11 @@ fn simulated(child: &mut Child) -> Result<Outcome, String> {
         // It waits for an answer before it writes the first.
         scope.spawn(|| {
             let mut line = String::new();
-            if BufReader::new(output).read_line(&mut line).is_ok() {
-                if let Ok(at) = line.trim().parse::<u64>() {
-                    page.get_or_init(|| at);
-                    let _ = input.write_all(b"\n");
-                }
+            if BufReader::new(output).read_line(&mut line).is_ok()
+                && let Ok(at) = line.trim().parse::<u64>()
+            {
+                page.get_or_init(|| at);
+                let _ = input.write_all(b"\n");
             }
         });
         let mut simulation: Option<Simulation> = None;

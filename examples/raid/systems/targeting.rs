@@ -68,7 +68,9 @@ impl Targeting {
 
     fn choose(&self, role: Role, place: Place, me: Handle) -> Option<Handle> {
         match role {
-            Role::Raider if me.seq() % BOSS_HUNTER_OF == 0 && self.boss.is_some() => self.boss,
+            Role::Raider if me.seq().is_multiple_of(BOSS_HUNTER_OF) && self.boss.is_some() => {
+                self.boss
+            }
             Role::Raider => self.horde.grid.near(place, me, SIGHT).or(self.boss),
             Role::Healer => self.ailing.grid.near(place, me, SIGHT),
             Role::Monster | Role::Boss => self.raid.grid.near(place, me, SIGHT),

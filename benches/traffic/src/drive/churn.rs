@@ -18,7 +18,7 @@ impl Keeper<'_> {
         let at = self.lives % self.alive.len();
         self.lives += 1;
         let (oldest, session) = (self.alive[at], &mut self.session);
-        let moves_on = self.lives % self.repin == 0;
+        let moves_on = self.lives.is_multiple_of(self.repin);
         let spawned = operation(|| {
             session.despawn(oldest).map_err(|error| error.to_string())?;
             let spawned = session.spawn_active([1; 8]).map_err(|error| error.to_string());

@@ -31,7 +31,7 @@ impl Post<'_> {
         let spawned = operation(|| session.spawn_active([1; 8]));
         push(self.next, spawned.expect("there is room"));
         let oldest = self.own.lock().expect("no thread panics with the lock").pop_front();
-        let moves_on = self.lives % REPIN == 0;
+        let moves_on = self.lives.is_multiple_of(REPIN);
         // At first nothing has come yet.
         let Some(oldest) = oldest else { return };
         let ended = operation(|| {
