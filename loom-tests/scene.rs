@@ -1,7 +1,7 @@
 //! A scene and its remotes: the inbox, and creation, killing and tickets against the sweep and the
 //! shutdown.
 //!
-//! What runs whole frames is explored with one preemption: with two, four of the five took seven
+//! What runs whole frames is explored with one preemption: with two, four of them took seven
 //! minutes for 1.9 million interleavings, and found nothing either.
 
 use std::sync::Arc as StdArc;
