@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::error::ConfigError;
+
 /// Says what a spawn does when `capacity` entities are alive.
 ///
 /// With the feature `serde` a policy is the text that [`Display`](fmt::Display) prints, and a
@@ -46,7 +48,7 @@ impl fmt::Display for Exhaustion {
 /// Says how many entities may be alive at once, and what happens to the next one.
 ///
 /// Limits are plain data and can say anything; whoever is built with them checks them once, and
-/// answers a [`ConfigError`](crate::error::ConfigError) that names the field.
+/// answers a [`ConfigError`] that names the field.
 ///
 /// With the feature `serde` the fields are `capacity`, `maxCapacity` and `policy`. Unknown fields
 /// are ignored, so that limits can share a file with other settings, and an absent `maxCapacity`
@@ -119,6 +121,22 @@ impl Limits {
     #[must_use]
     pub const fn grow_to_cap(capacity: usize, max_capacity: usize) -> Limits {
         Limits { capacity, max_capacity, policy: Exhaustion::GrowToCap }
+    }
+
+    /// How many may be alive in the end, where `max` can be counted; `usize::MAX` is no limit.
+    pub(crate) fn checked(self, max: usize) -> Result<usize, ConfigError> {
+        let Limits { capacity, max_capacity, policy } = self;
+        let counts = |value: usize| value == usize::MAX || value <= max;
+        if capacity == 0 || !counts(capacity) {
+            return Err(ConfigError::Capacity { value: capacity, max });
+        }
+        match policy {
+            Exhaustion::Reject | Exhaustion::OverwriteOldest => Ok(capacity),
+            Exhaustion::GrowToCap if max_capacity < capacity || !counts(max_capacity) => {
+                Err(ConfigError::MaxCapacity { value: max_capacity, capacity, max })
+            }
+            Exhaustion::GrowToCap => Ok(max_capacity),
+        }
     }
 }
 

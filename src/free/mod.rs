@@ -1,6 +1,6 @@
 //! The free slots and how they travel.
 //!
-//! Slots travel in [`Batch`]es: numbered boxes of indices, used again and again. A batch's life:
+//! Slots travel in [`Batch`](batch::Batch)es: numbered boxes of indices, used again and again. A batch's life:
 //!
 //! ```text
 //!   magazine (taken from) → empty → magazine (filled with Dead slots) → limbo

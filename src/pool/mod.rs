@@ -30,7 +30,7 @@ use std::ptr::NonNull;
 use self::core::Core;
 use self::units::MAX_MADE;
 use crate::error::{ConfigError, SpawnFailure};
-use crate::limits::{Exhaustion, Limits};
+use crate::limits::Limits;
 use crate::recycle::Recycle;
 use crate::stats::Stats;
 
@@ -344,17 +344,5 @@ impl<T: Recycle> fmt::Debug for Pool<T> {
 /// How many units may be open in the end.
 fn checked(limits: Limits) -> Result<u64, ConfigError> {
     let max = usize::try_from(MAX_MADE).unwrap_or(usize::MAX - 1);
-    let Limits { capacity, max_capacity, policy } = limits;
-    let within = |value: usize| value == usize::MAX || value <= max;
-    if capacity == 0 || !within(capacity) {
-        return Err(ConfigError::Capacity { value: capacity, max });
-    }
-    let most = match policy {
-        Exhaustion::Reject | Exhaustion::OverwriteOldest => capacity,
-        Exhaustion::GrowToCap if max_capacity < capacity || !within(max_capacity) => {
-            return Err(ConfigError::MaxCapacity { value: max_capacity, capacity, max });
-        }
-        Exhaustion::GrowToCap => max_capacity,
-    };
-    Ok((most as u64).min(MAX_MADE))
+    Ok((limits.checked(max)? as u64).min(MAX_MADE))
 }

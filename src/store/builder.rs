@@ -197,27 +197,13 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
 
     /// The capacity to enforce, if there is one.
     fn checked_ceiling(&self) -> Result<Option<Ceiling>, ConfigError> {
-        let Limits { capacity, max_capacity, policy } = self.limits;
         let max = usize::try_from(MAX_SLOTS).unwrap_or(usize::MAX - 1);
-        if policy == Exhaustion::GrowToCap && max_capacity < capacity {
-            return Err(ConfigError::MaxCapacity { value: max_capacity, capacity, max });
-        }
+        let (capacity, most) = (self.limits.capacity, self.limits.checked(max)?);
         if capacity == usize::MAX {
             return Ok(None);
         }
-        if capacity == 0 || capacity > max {
-            return Err(ConfigError::Capacity { value: capacity, max });
-        }
-        let most = match policy {
-            Exhaustion::Reject | Exhaustion::OverwriteOldest => capacity,
-            Exhaustion::GrowToCap if max_capacity == usize::MAX => max,
-            Exhaustion::GrowToCap if max_capacity > max => {
-                return Err(ConfigError::MaxCapacity { value: max_capacity, capacity, max });
-            }
-            Exhaustion::GrowToCap => max_capacity,
-        };
         // Both are far below 2^32: `MAX_SLOTS` is.
-        Ok(Some(Ceiling { capacity: capacity as u32, growth: (most - capacity) as u32 }))
+        Ok(Some(Ceiling { capacity: capacity as u32, growth: (most.min(max) - capacity) as u32 }))
     }
 
     /// How many Dead slots may wait. A spawn that ends the oldest takes its slot before it does so,

@@ -16,7 +16,8 @@ use crate::word::{Refusal, SlotWord};
 #[must_use]
 #[derive(Debug)]
 pub(crate) enum Sealing {
-    /// It is Dying for good: the caller alone can end it, and owes it [`Ending::finish_empty`].
+    /// It is Dying for good: the caller alone can end it, and owes it
+    /// [`Ending::finish_empty`](super::Ending::finish_empty).
     Sealed,
     /// Somebody holds the entity: it stays as it was, to be tried again.
     Held,
