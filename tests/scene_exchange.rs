@@ -225,27 +225,26 @@ fn another_thread_ends_the_owner_while_its_component_is_called() {
 }
 
 #[test]
-fn adding_while_a_component_is_called_is_refused() {
-    struct Adder(Arc<AtomicUsize>);
-    impl Component<Unit> for Adder {}
-    impl TickComponent<Unit> for Adder {
-        fn tick(&mut self, owner: &mut Actor<Unit>, _: &TickContext<'_, Unit>, _: f32) {
-            let add = || owner.add_component(Noting("more"));
-            assert!(catch_unwind(AssertUnwindSafe(add)).is_err());
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
+fn actors_that_are_exchanged_while_one_is_configured_take_no_components_any_more() {
+    fn is_refused(actor: &mut Actor<Unit>) -> bool {
+        let add = || actor.add_component(Noting("more"));
+        catch_unwind(AssertUnwindSafe(add)).is_err() && !actor.has_component::<Noting>()
     }
-    let (log, refused) = (Log::default(), Arc::new(AtomicUsize::new(0)));
+    let (log, count) = (Log::default(), Arc::new(AtomicUsize::new(0)));
     let (mut ours, mut other) = (scene().build().unwrap(), scene().build().unwrap());
     let orc = ours.create_actor([0.0; 2], &Plan::new(&log, "orc"), |_| ()).unwrap();
-    // What is exchanged while it is configured is taken for one that is being configured, for good.
     let exchange = |fresh: &mut Actor<Unit>| {
-        fresh.add_tick_component(Adder(Arc::clone(&refused)));
+        fresh.add_tick_component(Sibling(0, Counted::new(&count)));
         std::mem::swap(fresh, ours.actor_mut(orc).unwrap());
+        assert!(is_refused(fresh), "made long ago");
+        assert!(is_refused(ours.actor_mut(orc).unwrap()), "not where it was configured");
     };
-    other.create_actor([0.0; 2], &Plan::new(&log, "changeling"), exchange).unwrap();
-    ours.actor_mut(orc).unwrap().add_component(Sibling(0, Counted::new(&refused)));
+    let plan = Plan::new(&log, "changeling");
+    let changeling = other.create_actor([0.0; 2], &plan, exchange).unwrap();
+    assert!(is_refused(ours.actor_mut(orc).unwrap()));
+    assert!(is_refused(other.actor_mut(changeling).unwrap()));
     ours.tick(0.1);
-    assert_eq!(refused.load(Ordering::Relaxed), 2);
-    assert!(!ours.actor(orc).unwrap().has_component::<Noting>());
+    assert_eq!(ours.actor(orc).unwrap().component::<Sibling>().unwrap().0, 1);
+    drop((ours, other));
+    assert_eq!(count.load(Ordering::Relaxed), 0);
 }

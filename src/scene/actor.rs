@@ -1,6 +1,7 @@
 //! Actors: passive data, of which nothing runs unless the frame calls it.
 
 use std::fmt;
+use std::ptr;
 
 use super::commands::Commands;
 use super::component::{Component, TickComponent};
@@ -101,8 +102,9 @@ pub struct Actor<C: Core> {
     /// The core components.
     pub core: C,
     pub(super) components: Components<C>,
-    /// Whether components may be added: only while it is configured.
-    configuring: bool,
+    /// Where it is configured, which is the time for components; 0 before and afterwards. One that user
+    /// code has moved elsewhere meanwhile is not configured there.
+    configured_at: usize,
     /// Whether a component was added that ticks: the blocks of others are not looked into.
     pub(super) ticks: bool,
 }
@@ -125,7 +127,7 @@ impl<C: Core> Actor<C> {
             tags: TagSet::default(),
             core: C::construct(position),
             components,
-            configuring: false,
+            configured_at: 0,
             ticks: false,
         }
     }
@@ -138,9 +140,9 @@ impl<C: Core> Actor<C> {
         configure: impl FnOnce(&mut Actor<C>),
     ) {
         C::init(self, definition);
-        self.configuring = true;
+        self.configured_at = ptr::from_ref(self).addr();
         configure(self);
-        self.configuring = false;
+        self.configured_at = 0;
         self.components.fit();
     }
 
@@ -178,7 +180,7 @@ impl<C: Core> Actor<C> {
     fn assert_configuring<T>(&self) {
         let name = std::any::type_name::<T>();
         assert!(
-            self.configuring && !self.components.is_lent(),
+            self.configured_at == ptr::from_ref(self).addr() && !self.components.is_lent(),
             "{name} is added to {} outside configure, which is the only place for it",
             self.handle,
         );
