@@ -14,11 +14,19 @@ use crate::sync::UnsafeCell;
 pub(super) struct ActorCell<C: Core>(UnsafeCell<Inside<C>>);
 
 struct Inside<C: Core> {
-    /// The creation number; 0 until the scene has taken note of it.
+    /// The creation number, 0 until the scene has taken note of it; and [`DYING`].
     birth: u64,
-    /// Killed: it does not tick any more.
-    dying: bool,
     actor: Option<Actor<C>>,
+}
+
+/// Killed: it does not tick any more. A bit that no creation number comes to: a cell is on one line where
+/// an actor has little.
+const DYING: u64 = 1 << 63;
+
+impl<C: Core> Inside<C> {
+    fn is_dying(&self) -> bool {
+        self.birth & DYING != 0
+    }
 }
 
 // SAFETY: a cell is reached by one thread at a time: who makes it, then the thread that has the
@@ -69,7 +77,7 @@ impl<C: Core> Newborn<C> {
     ) -> Result<Newborn<C>, SpawnFailure> {
         let construct = |handle| {
             let actor = Some(Actor::construct(handle, block(), position));
-            ActorCell(UnsafeCell::new(Inside { birth: 0, dying: false, actor }))
+            ActorCell(UnsafeCell::new(Inside { birth: 0, actor }))
         };
         let mut pending = match &mut nursery {
             // SAFETY: the caller's duty (invariant 16).
@@ -184,7 +192,7 @@ impl<C: Core> CellRef<C> {
         let cell = unsafe { self.cell() };
         // SAFETY: as above (invariant 16).
         let inside = cell.0.with(|inside| unsafe { &*inside });
-        if inside.dying { None } else { inside.actor.as_ref() }
+        if inside.is_dying() { None } else { inside.actor.as_ref() }
     }
 
     /// As [`get_mut`](CellRef::get_mut), unless the actor was killed.
@@ -197,7 +205,7 @@ impl<C: Core> CellRef<C> {
         let cell = unsafe { self.cell() };
         // SAFETY: as above (invariant 16).
         let inside = cell.0.with_mut(|inside| unsafe { &mut *inside });
-        if inside.dying { None } else { inside.actor.as_mut() }
+        if inside.is_dying() { None } else { inside.actor.as_mut() }
     }
 
     /// Takes note of the kill.
@@ -208,7 +216,7 @@ impl<C: Core> CellRef<C> {
         // SAFETY: the caller's duty (invariant 16).
         let cell = unsafe { self.cell() };
         // SAFETY: as above (invariant 16).
-        cell.0.with_mut(|inside| unsafe { (*inside).dying = true });
+        cell.0.with_mut(|inside| unsafe { (*inside).birth |= DYING });
     }
 
     /// Asks for the lines of the cell, which is to be looked into soon.
@@ -236,7 +244,7 @@ impl<C: Core> CellRef<C> {
         // SAFETY: the caller's duty (invariant 16).
         let cell = unsafe { self.cell() };
         // SAFETY: as above (invariant 16).
-        cell.0.with(|inside| unsafe { (*inside).birth })
+        cell.0.with(|inside| unsafe { (*inside).birth & !DYING })
     }
 
     /// Takes note of the creation number.
