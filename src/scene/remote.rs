@@ -139,6 +139,9 @@ impl<C: Core> SceneRemote<C> {
     /// Makes an actor on this thread, constructor and `configure` included. It is Pending until the
     /// next frame admits it, a paused one too; then its created hooks run on the scene's thread.
     ///
+    /// A frame admits all that waits, so threads that create without end make each frame longer than the
+    /// one before. [Limits](crate::scene::SceneBuilder::limits) refuse them in time.
+    ///
     /// # Errors
     /// [`CreateError::Shutdown`] when the scene is shut down or gone, [`CreateError::Spawn`] when it
     /// is full.
