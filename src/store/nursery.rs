@@ -20,6 +20,7 @@ use super::place::Place;
 use crate::error::SpawnFailure;
 use crate::free::Event;
 use crate::handle::Handle;
+use crate::memory::{reserve, reserve_one};
 use crate::reclaim::Session;
 use crate::segment::{Index, Near};
 use crate::state::State;
@@ -49,9 +50,7 @@ impl<T> Nursery<T> {
     pub(crate) const fn new() -> Nursery<T> {
         Nursery { drawn: Vec::new(), uncounted: Cell::new(0), recent: Cell::new(0) }
     }
-}
 
-impl<T> Nursery<T> {
     /// Whether what comes back has to go to the store.
     #[inline]
     fn is_full(&self) -> bool {
@@ -90,6 +89,10 @@ impl<T> Core<T> {
         if self.permits.is_some() || generation >= self.last || nursery.is_full() {
             return false;
         }
+        if reserve_one(&mut nursery.drawn).is_err() {
+            // The store has room for it.
+            return false;
+        }
         // SAFETY: the caller has the slot in hand, which keeps its segment (invariant 11).
         let word = &unsafe { place.slot() }.word;
         word.set(SlotWord::new(generation.get(), State::None));
@@ -105,7 +108,7 @@ impl<T> Core<T> {
 
     /// Draws what lies at hand.
     fn draw(&self, session: &Session, nursery: &mut Nursery<T>) {
-        if self.permits.is_some() || Self::nested() {
+        if self.permits.is_some() || Self::nested() || reserve(&mut nursery.drawn, AHEAD).is_err() {
             return;
         }
         while nursery.drawn.len() < AHEAD {
