@@ -1,7 +1,7 @@
 //! The table of segments: pointers that are set with Release and read with Acquire.
 
 use std::alloc::{Layout, dealloc};
-use std::ptr;
+use std::ptr::{self, NonNull};
 
 use super::sides::{allocate_segment, free_segment, layout_made};
 use super::{
@@ -26,6 +26,9 @@ pub(crate) struct Table<T, H: Header = ()> {
     pub(super) sides: Sides,
     pub(super) bytes: Counter,
 }
+
+/// In what offsets are counted: slots are aligned to it.
+type Unit = u64;
 
 /// What stands in the place of a segment whose memory was given back, where null says that there
 /// never was one: so nobody who comes late makes one with generations from zero there. Origins
@@ -73,7 +76,7 @@ impl<T, H: Header> Table<T, H> {
         // SAFETY: the caller has a session open, or a slot of the segment in use, and the segment
         // stays while either lasts; slots are shared and only changed through their cells. The place
         // is that of the number (invariant 11, 12).
-        self.address(seq, place).map(|slot| unsafe { &*slot })
+        self.address(seq, place).map(|slot| unsafe { slot.as_ref() })
     }
 
     /// As [`find`](Table::find), for what is known to be in range.
@@ -85,10 +88,37 @@ impl<T, H: Header> Table<T, H> {
 
     /// Where the slot lies, if its segment exists.
     #[inline(always)]
-    fn address(&self, seq: u64, place: Near) -> Option<*const Slot<T, H>> {
+    fn address(&self, seq: u64, place: Near) -> Option<NonNull<Slot<T, H>>> {
         let origin = self.origin(seq, place);
-        if is_there(origin) { Some(origin.wrapping_add(seq as usize)) } else { None }
+        if !is_there(origin) {
+            return None;
+        }
+        let slot = origin.cast::<Unit>().wrapping_add(Self::offset(seq)).cast();
+        // SAFETY: a slot of a segment that exists lies there, and none at null (invariant 12).
+        Some(unsafe { NonNull::new_unchecked(slot) })
     }
+
+    /// How many units a slot lies behind its origin; of a far one, what fits of that into 32 bits.
+    ///
+    /// In 32 bits, since the processor multiplies by the size of a unit as it finds an address, and by
+    /// no other number: in 64 compilers make one multiplication of both, for which it has no address.
+    #[inline(always)]
+    const fn offset(seq: u64) -> usize {
+        if Self::NEAR_FITS {
+            (seq as u32).wrapping_mul(Self::STRIDE as u32) as usize
+        } else {
+            (seq as usize).wrapping_mul(Self::STRIDE)
+        }
+    }
+
+    /// Units that a slot takes.
+    const STRIDE: usize = {
+        assert!(size_of::<Slot<T, H>>().is_multiple_of(size_of::<Unit>()));
+        size_of::<Slot<T, H>>() / size_of::<Unit>()
+    };
+
+    /// Whether the offsets of all near slots fit into 32 bits: those of payloads below some 2 KiB do.
+    const NEAR_FITS: bool = NEAR_SLOTS.saturating_mul(Self::STRIDE as u64) <= 1 << u32::BITS;
 
     /// The origin of a number's segment, if it exists. Compared as a u64 before it is narrowed: what
     /// is out of range must not alias. One comparison for a store of up to fifteen million slots.
@@ -104,16 +134,25 @@ impl<T, H: Header> Table<T, H> {
         self.near[place.0 as usize].load(ord!(Acquire: G1))
     }
 
-    /// As `origin`, for a segment that a directory leads to. In line, and short: a call would cost the
-    /// look-ups around it their registers, whether or not it is made.
+    /// As `origin`, for a segment that a directory leads to, moved by what `offset` leaves out. In
+    /// line, and short: a call would cost the look-ups around it their registers, whether or not it is
+    /// made.
     #[inline(always)]
     fn far_origin(&self, seq: u64) -> *mut Slot<T, H> {
         let (directory, number) = in_directory((seq >> FULL_BITS) as usize - (NEAR_FULL + 1));
-        match self.directory(directory) {
-            // Acquire G1: as in `origin`.
-            Some(directory) => directory.0[number].load(ord!(Acquire: G1)),
-            None => ptr::null_mut(),
+        let Some(directory) = self.directory(directory) else { return ptr::null_mut() };
+        // Acquire G1: as in `origin`.
+        let origin = directory.0[number].load(ord!(Acquire: G1));
+        if is_there(origin) {
+            origin.cast::<Unit>().wrapping_add(Self::left_out(seq)).cast()
+        } else {
+            ptr::null_mut()
         }
+    }
+
+    /// What `offset` leaves out.
+    const fn left_out(seq: u64) -> usize {
+        (seq as usize).wrapping_mul(Self::STRIDE).wrapping_sub(Self::offset(seq))
     }
 
     /// Where the origin of a segment is.
@@ -137,7 +176,7 @@ impl<T, H: Header> Table<T, H> {
         let slot = self.address(from, Near::of(from)).ok_or(length)?;
         // SAFETY: the slots of a segment lie in a row, and so many of them follow this one, itself
         // included; they are shared and only changed through their cells (invariant 11, 12).
-        Ok(unsafe { std::slice::from_raw_parts(slot, length as usize) })
+        Ok(unsafe { std::slice::from_raw_parts(slot.as_ptr(), length as usize) })
     }
 
     /// All slots of a segment, if it is there: under a session, as for `slot`.
@@ -316,5 +355,30 @@ impl<T, H: Header> Drop for Table<T, H> {
             // SAFETY: as above, and nobody refers to it any more (invariant 11).
             unsafe { dealloc(directory.cast(), Layout::new::<Directory<T, H>>()) };
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Slots of far numbers are where they would be without the 32 bits.
+    #[test]
+    fn offset_and_what_it_leaves_out_are_the_whole_of_any_slot() {
+        fn check<T>() {
+            let stride = size_of::<Slot<T>>();
+            for seq in (0..64).map(|bits| (1_u64 << bits) - 1).chain(NEAR_SLOTS - 2..NEAR_SLOTS + 2)
+            {
+                let near = seq < NEAR_SLOTS;
+                let (offset, rest) = (Table::<T>::offset(seq), Table::<T>::left_out(seq));
+                let bytes = offset.wrapping_add(rest).wrapping_mul(size_of::<Unit>());
+                assert_eq!(bytes, (seq as usize).wrapping_mul(stride), "slot {seq}");
+                assert!(!near || rest == 0, "slot {seq} is near");
+            }
+        }
+        check::<()>();
+        check::<[u64; 8]>();
+        check::<[u8; 3000]>();
+        check::<[u64; 1 << 20]>();
     }
 }
