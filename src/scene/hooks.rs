@@ -209,18 +209,17 @@ impl<C: Core> Scene<C> {
         // (invariant 16).
         let place = unsafe { doomed.cell.actor_mut() };
         let end = Teardown { reason, services, time };
-        let mut farewell = place.as_ref().map(|actor| Farewell::new(actor, ALL));
         let mut left = Components::new();
-        panics.contain_each(|| {
-            if let (Some(actor), Some(farewell)) = (&mut *place, &mut farewell) {
-                farewell.tell(actor, hub, &end);
-                std::mem::swap(&mut left, &mut actor.components);
-                // In its place, which is empty even if this panics.
-                *place = None;
-            }
-            left.clear();
-            published.forget(doomed);
-        });
+        if let Some(actor) = place {
+            let mut farewell = Farewell::new(actor, ALL);
+            panics.contain_each(|| farewell.tell(actor, hub, &end));
+            std::mem::swap(&mut left, &mut actor.components);
+            // In its place, which is empty even if this panics.
+            panics.contain(|| *place = None);
+        }
+        // Whatever panics in here, nothing is left.
+        panics.contain(|| left.clear());
+        panics.contain(|| published.forget(doomed));
         registry.spares.keep(left);
         self.report.destroyed += 1;
         trace::destroyed(self.registry.handle(doomed), reason);
