@@ -9,12 +9,13 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// Each fault that `planted` knows, and the model that catches it.
-const FAULTS: [(&str, &str); 40] = [
+const FAULTS: [(&str, &str); 41] = [
     ("alone beside a remote", "scene::ticket_against_a_sweep_keeps_the_actor_or_is_refused"),
     (
         "slot taken back under its generation",
         "scene::ticket_of_a_slot_that_serves_the_next_actor_is_refused",
     ),
+    ("existence looked at twice", "scene::actor_that_is_gone_for_a_remote_does_not_come_back"),
     ("sweep ignores tickets", "scene::ticket_against_a_sweep_keeps_the_actor_or_is_refused"),
     ("request tried once", "scene::requests_of_two_come_out_once_each"),
     (

@@ -256,6 +256,20 @@ fn ticket_against_a_sweep_keeps_the_actor_or_is_refused() {
 }
 
 #[test]
+fn actor_that_is_gone_for_a_remote_does_not_come_back() {
+    explore("actor_that_is_gone_for_a_remote_does_not_come_back", 1, 100, || {
+        let mut scene = scene();
+        let unit = scene.create_actor(7, &(), |_| ()).unwrap();
+        scene.kill_actor(unit).unwrap();
+        let remote = scene.remote();
+        let looker = thread::spawn(move || [remote.state(unit), remote.state(unit)]);
+        scene.tick(0.0);
+        let [first, second] = looker.join().unwrap();
+        assert!(first.is_ok() || second.is_err(), "{first:?}, then {second:?}");
+    });
+}
+
+#[test]
 fn ticket_of_a_slot_that_serves_the_next_actor_is_refused() {
     explore("ticket_of_a_slot_that_serves_the_next_actor_is_refused", 1, 100, || {
         let mut scene = scene();

@@ -289,6 +289,22 @@ fn hook_that_creates_in_a_scene_that_may_grow_finds_room_up_to_the_cap() {
     assert_eq!(scene.alive_actors().count(), 3);
 }
 
+/// Creations that are cancelled one after the other take the room of one.
+#[test]
+fn hook_that_asks_for_many_that_are_cancelled_finds_room_for_the_last() {
+    let log = Log::default();
+    let doomed = Arc::new(Plan::new(&log, "doomed").created(|_, _| panic!("not today")));
+    let heir = Arc::new(Plan::new(&log, "heir"));
+    let plan = Plan::new(&log, "only").mourned(move |_, cx| {
+        (0..100).for_each(|_| cx.create_actor([0.0; 2], Arc::clone(&doomed), |_| ()));
+        cx.create_actor([0.0; 2], Arc::clone(&heir), |_| ());
+    });
+    let mut scene = scene().limits(Limits::reject(2)).build().unwrap();
+    let only = scene.create_actor([0.0; 2], &plan, |_| ()).unwrap();
+    assert!(catch_unwind(AssertUnwindSafe(|| scene.kill_actor(only))).is_err());
+    assert_eq!((scene.last_frame().refused, log.count("created heir")), (0, 1));
+}
+
 #[test]
 fn scene_that_would_end_its_oldest_is_refused_by_the_builder() {
     let refused = scene().limits(Limits::overwrite_oldest(1)).build().unwrap_err();

@@ -7,7 +7,7 @@ mod world;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use hatchery::scene::{
     Actor, Commands, Component, Core, Phase, Scene, System, Teardown, TickComponent, TickContext,
@@ -372,4 +372,44 @@ fn definition_that_panics_when_dropped_leaves_the_actor_and_the_queue_whole() {
     assert!(catch_unwind(AssertUnwindSafe(|| scene.tick(0.1))).is_err());
     assert_eq!(scene.alive_actors().count(), 4);
     assert_eq!(scene.store_stats().pending, 0);
+}
+
+/// Two components of one actor are two users' code: what panics in one is over before the other.
+#[test]
+fn components_that_all_panic_when_dropped_end_with_their_actor_and_no_more() {
+    struct Shatters<const N: usize>(#[expect(dead_code, reason = "it counts")] Counted);
+    impl<const N: usize> Component<Unit> for Shatters<N> {}
+    impl<const N: usize> Drop for Shatters<N> {
+        fn drop(&mut self) {
+            panic!("bomb");
+        }
+    }
+    fn brittle(count: &Arc<AtomicUsize>) -> impl Fn(&mut Actor<Unit>) {
+        let count = Arc::clone(count);
+        move |actor| {
+            actor.add_component(Shatters::<1>(Counted::new(&count)));
+            actor.add_component(Shatters::<2>(Counted::new(&count)));
+            actor.add_component(Shatters::<3>(Counted::new(&count)));
+        }
+    }
+    let (log, count) = (Log::default(), Arc::new(AtomicUsize::new(0)));
+    let mut scene = scene().build().unwrap();
+    let orc = scene.create_actor([0.0; 2], &Plan::new(&log, "orc"), brittle(&count)).unwrap();
+    scene.kill_actor(orc).unwrap();
+    assert!(goes_off(|| scene.tick(0.1)));
+    assert_eq!((count.load(Ordering::Relaxed), scene.store_stats().live), (0, 0));
+
+    let cancelled = Plan::new(&log, "orc").created(|_, _| panic!("bomb"));
+    assert!(goes_off(|| drop(scene.create_actor([0.0; 2], &cancelled, brittle(&count)))));
+    let plan = Plan::new(&log, "orc");
+    let configured = |actor: &mut Actor<Unit>| {
+        brittle(&count)(actor);
+        panic!("bomb");
+    };
+    assert!(goes_off(|| drop(scene.create_actor([0.0; 2], &plan, configured))));
+    assert_eq!((count.load(Ordering::Relaxed), scene.store_stats().live), (0, 0));
+
+    scene.create_actor([0.0; 2], &plan, brittle(&count)).unwrap();
+    assert!(goes_off(|| scene.shutdown()));
+    assert_eq!(count.load(Ordering::Relaxed), 0);
 }

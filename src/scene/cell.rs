@@ -7,6 +7,7 @@ use super::components::Components;
 use crate::error::SpawnFailure;
 use crate::handle::Handle;
 use crate::memory::prefetch;
+use crate::slot::contained;
 use crate::store::{Nursery, Pending, Place, Store};
 use crate::sync::UnsafeCell;
 
@@ -115,8 +116,11 @@ impl<C: Core> Newborn<C> {
 struct Unfinished<'c, C: Core>(&'c mut Option<Actor<C>>);
 
 impl<C: Core> Drop for Unfinished<'_, C> {
+    /// There is a panic on its way, which others do not join.
     fn drop(&mut self) {
-        *self.0 = None;
+        let left = self.0.as_mut().map(|actor| std::mem::take(&mut actor.components));
+        contained(|| *self.0 = None);
+        contained(|| drop(left));
     }
 }
 

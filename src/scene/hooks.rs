@@ -37,9 +37,6 @@ impl<C: Core> Scene<C> {
 
     #[inline(never)]
     fn drain_slow(&mut self) {
-        // Held for all of it, so that what follows need not pin for itself.
-        let store = self.registry.store.clone();
-        let _pinned = store.pin();
         while let Some(work) = self.queue.pop_front() {
             match work {
                 Work::Create { position, definition, configure } => {
@@ -136,7 +133,7 @@ impl<C: Core> Scene<C> {
         self.tell_destroyed(newborn.cell, begun, EndReason::Cancelled);
         // SAFETY: this thread has the scene, and the actor is Pending (invariant 16).
         let actor = unsafe { newborn.cell.take() };
-        self.panics.contain(|| drop(actor));
+        self.panics.contain_drop(actor);
         self.registry.count();
         newborn.cancel(&self.registry.store);
         trace::cancelled(handle, EndReason::Cancelled);

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use super::actor::{Actor, Core};
 use super::trace;
 
 /// The first panic of a hook or a tick, which reaches the caller when the scene is whole again.
@@ -36,6 +37,15 @@ impl Panics {
     #[expect(clippy::redundant_closure, reason = "`&mut code` is called out of line")]
     pub(super) fn contain_each(&mut self, mut code: impl FnMut()) {
         while !self.contain(|| code()) {}
+    }
+
+    /// Drops an actor: its core, and its components by themselves, so that what panics in one is over
+    /// before the other.
+    pub(super) fn contain_drop<C: Core>(&mut self, actor: Option<Actor<C>>) {
+        let Some(mut actor) = actor else { return };
+        let left = std::mem::take(&mut actor.components);
+        self.contain(|| drop(actor));
+        self.contain(|| drop(left));
     }
 
     /// Keeps a panic, unless there is an earlier one.

@@ -206,13 +206,14 @@ impl<C: Core> Registry<C> {
         unsafe { ending.finish_empty(&mut self.nursery, cell.place(), index, generation) };
     }
 
-    /// Takes those that a sweep has ended off the list of the living; they may lie in any order.
-    pub(super) fn part_with(&mut self, gone: &mut [Entry<C>]) {
-        self.nursery.forget_recent();
-        self.close_gaps(gone);
+    /// Parts with some of what has lain idle since the last sweep: blocks and slots.
+    pub(super) fn trim(&mut self) {
+        self.spares.trim();
+        self.store.trim(&mut self.nursery);
     }
 
-    fn close_gaps(&mut self, gone: &mut [Entry<C>]) {
+    /// Closes the gaps that a sweep has left among the living; the gone may lie in any order.
+    pub(super) fn close_gaps(&mut self, gone: &mut [Entry<C>]) {
         gone.sort_unstable_by_key(|entry| entry.birth);
         let mut gone = gone.iter().map(|entry| entry.birth).peekable();
         let Some(&first) = gone.peek() else { return };

@@ -34,7 +34,7 @@ impl<C: Core> Scene<C> {
                 // SAFETY: this thread has the scene, and the actor was handed to it
                 // (invariant 16).
                 let actor = unsafe { newborn.cell.take() };
-                self.panics.contain(|| drop(actor));
+                self.panics.contain_drop(actor);
                 let handle = newborn.handle;
                 newborn.cancel(&self.registry.store);
                 trace::cancelled(handle, EndReason::Shutdown);

@@ -11,7 +11,7 @@ impl<C: Core> Scene<C> {
     /// Ends those that were killed before this frame and that no ticket keeps.
     pub(super) fn sweep(&mut self) {
         let store = self.registry.store.clone();
-        self.registry.spares.trim();
+        self.registry.trim();
         let mut swept = std::mem::take(&mut self.swept);
         self.registry.take_doomed(&mut swept);
         if !swept.is_empty() {
@@ -21,7 +21,7 @@ impl<C: Core> Scene<C> {
             let is_alone = self.registry.is_alone();
             swept.retain(|doomed| self.end_killed(&mut ending, doomed, is_alone));
             drop(ending);
-            self.registry.part_with(&mut swept);
+            self.registry.close_gaps(&mut swept);
             swept.clear();
         }
         self.swept = swept;

@@ -347,9 +347,7 @@ impl<T> Core<T> {
     /// The session keeps the slot, though no payload is read.
     pub(super) fn state(&self, _session: &Session, h: Handle) -> Result<State, LookupError> {
         let word = self.find(h)?.word.peek();
-        if word.generation() == h.generation_bits()
-            && !matches!(word.state(), State::None | State::Dead)
-        {
+        if word.alive_under(h.generation_bits()) {
             return Ok(word.state());
         }
         Err(Self::missing(h, word))

@@ -6,7 +6,8 @@
 //! what another one keeps. What is spawned is counted later, many at a time.
 //!
 //! Where no other thread looks at payloads, slots come straight back to the nursery: there is nobody to
-//! wait for. It keeps as many as it has lately given out; more serve others as well, by way of the store.
+//! wait for. What lies idle there goes to the store bit by bit, where others find it: of the slots that no
+//! spawn has had a use for lately, a quarter each time.
 
 use std::cell::Cell;
 use std::fmt;
@@ -30,6 +31,12 @@ use crate::word::SlotWord;
 /// How many are drawn at a time.
 const AHEAD: usize = if cfg!(all(loom, test)) { 1 } else { 16 };
 
+/// One slot in so many that lie idle goes to the store at a time.
+const IDLE_SHARE: usize = 4;
+
+/// So many that lie idle stay: fewer are not worth a box.
+const FEW: usize = 4 * AHEAD;
+
 /// A slot, and the handle that its next entity gets.
 struct Drawn<T> {
     place: Place<T>,
@@ -42,24 +49,21 @@ pub(crate) struct Nursery<T> {
     drawn: Vec<Drawn<T>>,
     /// Who was spawned, and not counted yet.
     uncounted: Cell<u64>,
-    /// Who was spawned and counted since the last sweep.
-    recent: Cell<u64>,
+    /// How many slots there have been at least since some of them last went to the store.
+    idle: usize,
 }
 
 impl<T> Nursery<T> {
     pub(crate) const fn new() -> Nursery<T> {
-        Nursery { drawn: Vec::new(), uncounted: Cell::new(0), recent: Cell::new(0) }
+        Nursery { drawn: Vec::new(), uncounted: Cell::new(0), idle: 0 }
     }
 
-    /// Whether what comes back has to go to the store.
+    /// The slot that serves next.
     #[inline]
-    fn is_full(&self) -> bool {
-        self.drawn.len() >= AHEAD.max(self.recent.get() as usize)
-    }
-
-    /// What was spawned up to now makes no more room.
-    pub(crate) fn forget_recent(&self) {
-        self.recent.set(0);
+    fn pop(&mut self) -> Option<Drawn<T>> {
+        let drawn = self.drawn.pop();
+        self.idle = self.idle.min(self.drawn.len());
+        drawn
     }
 }
 
@@ -86,11 +90,9 @@ impl<T> Core<T> {
         index: Index,
         generation: NonZeroU32,
     ) -> bool {
-        if self.permits.is_some() || generation >= self.last || nursery.is_full() {
-            return false;
-        }
-        if reserve_one(&mut nursery.drawn).is_err() {
-            // The store has room for it.
+        let is_spent = generation >= self.last;
+        if is_spent || self.permits.is_some() || reserve_one(&mut nursery.drawn).is_err() {
+            // The store has room for it, if there is no more memory.
             return false;
         }
         // SAFETY: the caller has the slot in hand, which keeps its segment (invariant 11).
@@ -138,7 +140,7 @@ impl<T: Send + Sync + 'static> Store<T> {
         nursery: &mut Nursery<T>,
         make: impl FnOnce(Handle) -> T,
     ) -> Result<Pending<'_, T>, SpawnFailure> {
-        let reserved = match nursery.drawn.pop() {
+        let reserved = match nursery.pop() {
             Some(drawn) => {
                 nursery.uncounted.set(nursery.uncounted.get() + 1);
                 self.core().reserve_drawn(drawn)
@@ -162,13 +164,25 @@ impl<T: Send + Sync + 'static> Store<T> {
         Ok(reserved)
     }
 
+    /// Gives some of the slots that have lain idle since the last time to the store.
+    pub(crate) fn trim(&self, nursery: &mut Nursery<T>) {
+        let idle = nursery.idle;
+        if idle > FEW {
+            let session = self.session();
+            // The first ones would serve last.
+            for Drawn { handle, .. } in nursery.drawn.drain(..(idle - FEW).div_ceil(IDLE_SHARE)) {
+                self.core().put_back(&session, Core::<T>::index(handle));
+            }
+        }
+        nursery.idle = nursery.drawn.len();
+    }
+
     /// Counts what was spawned from a nursery.
     pub(crate) fn count_spawned(&self, nursery: &Nursery<T>) {
         let spawned = nursery.uncounted.take();
         if spawned == 0 {
             return;
         }
-        nursery.recent.set(nursery.recent.get() + spawned);
         let (core, session) = (self.core(), self.session());
         match core.magazine(&session) {
             Some(magazine) => {
@@ -298,18 +312,30 @@ mod tests {
     }
 
     #[test]
-    fn no_more_come_back_than_were_lately_given_out() {
+    fn slots_that_lie_idle_go_to_the_store_bit_by_bit_and_used_ones_do_not() {
         let (store, mut nursery) = (Store::new(), Nursery::new());
-        let handles: Vec<_> = (0..10 * AHEAD).map(|_| spawn(&store, &mut nursery)).collect();
-        store.count_spawned(&nursery);
-        nursery.forget_recent();
+        let many = 25 * AHEAD;
+        let handles: Vec<_> = (0..many).map(|_| spawn(&store, &mut nursery)).collect();
         handles.iter().for_each(|&handle| end(&store, &mut nursery, handle));
-        assert_eq!(nursery.drawn.len(), AHEAD);
-        assert_eq!(store.stats().live, 0);
-        // The others serve whoever comes.
+        store.trim(&mut nursery);
+        let all = nursery.drawn.len();
+        assert!(all >= many, "none has lain idle since the last time");
+        let used: Vec<_> = (0..many).map(|_| spawn(&store, &mut nursery)).collect();
+        used.iter().for_each(|&handle| end(&store, &mut nursery, handle));
+        store.trim(&mut nursery);
+        assert!(all - nursery.drawn.len() <= AHEAD);
+        (0..50).for_each(|_| store.trim(&mut nursery));
+        assert_eq!(nursery.drawn.len(), FEW);
+        // They serve whoever comes, under handles of their own.
         let (slots, _) = (store.slots(), store.reclaim());
-        (0..9 * AHEAD).for_each(|_| _ = store.spawn_active(7).unwrap());
+        let mut seen: HashSet<_> = handles.into_iter().chain(used).collect();
+        for _ in 0..many - FEW {
+            let handle = store.spawn_active(7).unwrap();
+            assert!(seen.insert(handle), "{handle} is given out twice");
+        }
         assert_eq!(store.slots(), slots);
+        let stats = store.stats();
+        assert_eq!((stats.live, stats.dead), (many - FEW, 0));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::error::{LookupError, TransitionError};
 use crate::free::Event;
 use crate::handle::Handle;
 use crate::state::State;
+use crate::sync::planted;
 use crate::word::{Refusal, SlotWord};
 
 /// What an attempt to seal came to.
@@ -42,12 +43,17 @@ impl<T: Send + Sync + 'static> Store<T> {
         Ok((Place::of(slot), word.state()))
     }
 
-    /// The state of an entity that exists: what is sealed does not any more.
+    /// The state of an entity that exists: what is sealed does not any more. One look at the word tells
+    /// both, or what was gone would be there again for whoever looks twice.
     pub(crate) fn existence(&self, h: Handle) -> Result<State, LookupError> {
-        let session = self.session();
-        let state = self.core().state(&session, h)?;
-        let word = self.core().find(h)?.word.peek();
-        if word.sealed() { Err(LookupError::NotFound { handle: h }) } else { Ok(state) }
+        let (core, _session) = (self.core(), self.session());
+        let word = core.find(h)?.word.peek();
+        let seen =
+            if planted("existence looked at twice") { core.find(h)?.word.peek() } else { word };
+        if word.alive_under(h.generation_bits()) && !seen.sealed() {
+            return Ok(word.state());
+        }
+        Err(Core::<T>::missing(h, word))
     }
 
     /// Active → Dying without a pin, in a store that tells nobody of it; where it lies. The caller owes

@@ -77,6 +77,12 @@ impl SlotWord {
         (self.0 ^ bits) & ((u32::MAX as u64) << GENERATION_SHIFT | READABLE_MASK) == 0
     }
 
+    /// Whether there is an entity of this generation, in whatever state.
+    #[inline]
+    pub(crate) const fn alive_under(self, generation: u32) -> bool {
+        self.generation() == generation && !matches!(self.state(), State::None | State::Dead)
+    }
+
     /// Whether an entity of this generation is Active, and nothing else is said of it.
     #[inline]
     pub(crate) const fn plainly_active_as(self, generation: u32) -> bool {

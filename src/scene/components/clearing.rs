@@ -6,6 +6,7 @@ use std::mem::forget;
 use super::super::actor::Core;
 use super::super::block::{At, Block, FIRST, Header};
 use super::{Components, SMALLEST, Walk};
+use crate::slot::contained;
 
 /// The largest block that is worth keeping for another actor.
 const LARGEST_KEPT: u32 = 1024;
@@ -94,8 +95,9 @@ impl<C: Core> Rest<C> {
 }
 
 impl<C: Core> Drop for Rest<C> {
+    /// What is left after a panic: the first one is on its way, and others do not join it.
     fn drop(&mut self) {
-        self.run();
+        while contained(|| self.run()).is_none() {}
         if self.lent.is_none() {
             // SAFETY: nobody else has it, and nothing is left in it (invariant 17).
             unsafe { self.block.free() };
