@@ -186,3 +186,80 @@ fn slots_serve_again_after_the_sweep() {
     }
     assert!(scene.store_stats().slots <= 128, "{:?}", scene.store_stats());
 }
+
+/// Bare: what counts is which slot serves when.
+struct Pebble;
+
+impl Core for Pebble {
+    type Definition = ();
+    type Position = ();
+    type Public = ();
+
+    fn construct((): ()) -> Pebble {
+        Pebble
+    }
+    fn init(_: &mut Actor<Pebble>, (): &()) {}
+    fn publish(_: &Actor<Pebble>) {}
+    fn tick(_: &mut Actor<Pebble>, _: &TickContext<'_, Pebble>, _: f32) {}
+}
+
+/// What is done beside the frames that must not change a handle.
+#[derive(Clone, Copy)]
+struct Beside {
+    /// The frames that another thread runs, and a new one each.
+    elsewhere: fn(usize) -> bool,
+    /// How often the state of an actor is asked for in a frame.
+    looks: usize,
+}
+
+const NOTHING: Beside = Beside { elsewhere: |_| false, looks: 0 };
+
+/// The handles of a scene in which waves come and go.
+fn waves(limits: Limits, wave: usize, beside: Beside) -> Vec<(u64, u32)> {
+    let mut scene = Scene::<Pebble>::builder().threads(1).limits(limits).build().unwrap();
+    let mut handles = Vec::new();
+    let frame = |number: usize, scene: &mut Scene<Pebble>, handles: &mut Vec<(u64, u32)>| {
+        for _ in 0..if number.is_multiple_of(8) { wave } else { 20 } {
+            let Ok(handle) = scene.create_actor((), &(), |_| ()) else { break };
+            handles.push((handle.seq(), handle.generation().get()));
+        }
+        let all: Vec<Handle> = scene.alive_actors().map(Actor::handle).collect();
+        (0..beside.looks).for_each(|_| _ = scene.state(all[0]));
+        let (killed, step) = if number % 8 == 3 { (wave, 1) } else { (20, 2) };
+        for &handle in all.iter().step_by(step).take(killed) {
+            scene.kill_actor(handle).unwrap();
+        }
+        scene.tick(0.1);
+    };
+    for number in 0..60 {
+        let (scene, handles) = (&mut scene, &mut handles);
+        if (beside.elsewhere)(number) {
+            std::thread::scope(|scope| scope.spawn(move || frame(number, scene, handles)).join())
+                .unwrap();
+        } else {
+            frame(number, scene, handles);
+        }
+    }
+    handles
+}
+
+#[test]
+fn handles_follow_neither_who_drives_the_scene_nor_who_looks() {
+    let settings = [
+        (Limits::UNBOUNDED, 40),
+        (Limits::UNBOUNDED, 1000),
+        (Limits::reject(50), 1000),
+        (Limits::reject(5000), 1000),
+        (Limits::grow_to_cap(100, 3000), 700),
+    ];
+    for (limits, wave) in settings {
+        let handles = waves(limits, wave, NOTHING);
+        for looks in [1, 50] {
+            assert_eq!(waves(limits, wave, Beside { looks, ..NOTHING }), handles, "{limits:?}");
+        }
+        let elsewhere: [fn(usize) -> bool; 3] = [|n| n == 3, |n| n % 3 == 1, |_| true];
+        for elsewhere in elsewhere {
+            assert_eq!(waves(limits, wave, Beside { elsewhere, ..NOTHING }), handles, "{limits:?}");
+        }
+    }
+}

@@ -400,13 +400,13 @@ fn components_that_all_panic_when_dropped_end_with_their_actor_and_no_more() {
     assert_eq!((count.load(Ordering::Relaxed), scene.store_stats().live), (0, 0));
 
     let cancelled = Plan::new(&log, "orc").created(|_, _| panic!("bomb"));
-    assert!(goes_off(|| drop(scene.create_actor([0.0; 2], &cancelled, brittle(&count)))));
+    assert!(goes_off(|| _ = scene.create_actor([0.0; 2], &cancelled, brittle(&count))));
     let plan = Plan::new(&log, "orc");
     let configured = |actor: &mut Actor<Unit>| {
         brittle(&count)(actor);
         panic!("bomb");
     };
-    assert!(goes_off(|| drop(scene.create_actor([0.0; 2], &plan, configured))));
+    assert!(goes_off(|| _ = scene.create_actor([0.0; 2], &plan, configured)));
     assert_eq!((count.load(Ordering::Relaxed), scene.store_stats().live), (0, 0));
 
     scene.create_actor([0.0; 2], &plan, brittle(&count)).unwrap();

@@ -1,5 +1,7 @@
 //! The way of a Dead slot back into circulation, and `reclaim`, which walks it to the end.
 
+use std::cmp::Reverse;
+
 use super::core::Core;
 use super::permits::Permits;
 use super::refill::SHORT_PATIENCE;
@@ -217,18 +219,25 @@ impl<T> Core<T> {
         if in_destructor::now() {
             return 0;
         }
-        let mut work = Reclaim { core: self, session, budget, waits: true, back: 0 };
+        let mut work = Reclaim { core: self, session, budget, at_once: None, back: 0 };
         work.run();
         work.back
     }
 
-    /// `reclaim` for a caller that has no time: what a pin keeps just now stays Dead.
+    /// `reclaim` for a caller that has no time: what a pin keeps just now stays Dead. In what order the
+    /// others serve follows from the slots, and not from when each has ripened; nobody finds them before
+    /// the end, so it is for stores whose payloads have nothing to drop by then.
     pub(super) fn reclaim_at_once(&self, session: &Session) -> usize {
         if in_destructor::now() {
             return 0;
         }
-        let mut work = Reclaim { core: self, session, budget: usize::MAX, waits: false, back: 0 };
+        let (budget, at_once) = (usize::MAX, Some(Vec::new()));
+        let mut work = Reclaim { core: self, session, budget, at_once, back: 0 };
         work.run();
+        let mut drained = work.at_once.unwrap_or_default();
+        // The last one serves first.
+        drained.sort_unstable_by_key(|batch| Reverse(batch.at(0)));
+        drained.into_iter().for_each(|batch| self.circulation.put_drained(batch));
         work.back
     }
 }
@@ -239,8 +248,8 @@ struct Reclaim<'c, T> {
     session: &'c Session,
     /// Destructors that may still run.
     budget: usize,
-    /// Whether it leaves the processor to whoever holds the epoch, for a while.
-    waits: bool,
+    /// What it has drained, where it does not leave the processor to whoever holds the epoch.
+    at_once: Option<Vec<Owned>>,
     back: usize,
 }
 
@@ -292,7 +301,7 @@ impl<T> Reclaim<'_, T> {
     }
 
     fn patience(&self) -> u32 {
-        if !self.waits {
+        if self.at_once.is_some() {
             return SHORT_PATIENCE;
         }
         let stuck = self.core.circulation.ripened() == self.core.stalled_at.get();
@@ -349,6 +358,8 @@ impl<T> Reclaim<'_, T> {
                 let done = self.renew_batch(&mut batch);
                 if batch.is_empty() {
                     self.core.circulation.put_empty(batch);
+                } else if let (true, Some(drained)) = (done, &mut self.at_once) {
+                    drained.push(batch);
                 } else if done {
                     self.core.circulation.put_drained(batch);
                 } else {
