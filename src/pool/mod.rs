@@ -30,6 +30,8 @@ use std::ptr::NonNull;
 use self::core::Core;
 use self::units::MAX_MADE;
 use crate::error::{ConfigError, SpawnFailure};
+#[cfg(doc)]
+use crate::limits::Exhaustion;
 use crate::limits::Limits;
 use crate::recycle::Recycle;
 use crate::stats::Stats;
