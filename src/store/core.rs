@@ -152,6 +152,14 @@ impl<T> Core<T> {
         }
     }
 
+    /// [`count`](Core::count) for so many at once.
+    pub(super) fn count_many(&self, session: &Session, event: Event, count: u64) {
+        match self.magazine(session) {
+            Some(magazine) => magazine.tally.of(event).add_owned(count),
+            None => (0..count).for_each(|_| self.count_foreign(session.home(), event)),
+        }
+    }
+
     /// Counts an event for a thread that may have no session open.
     #[inline]
     pub(super) fn count_here(&self, event: Event) {

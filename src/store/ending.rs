@@ -82,15 +82,11 @@ impl<T> Ending<'_, T> {
     /// Counts those whose slots the nursery has.
     fn count_taken_back(&self) {
         let Ending { core, session, taken_back, .. } = self;
-        let Some(magazine) = core.magazine(session) else {
-            return (0..*taken_back).for_each(|_| {
-                core.count(session, Event::Reaped);
-                core.count(session, Event::Renewed);
-            });
-        };
-        magazine.tally.of(Event::Reaped).add_owned(*taken_back);
-        magazine.tally.of(Event::Renewed).add_owned(*taken_back);
-        magazine.peak.fall_by(*taken_back);
+        core.count_many(session, Event::Reaped, *taken_back);
+        core.count_many(session, Event::Renewed, *taken_back);
+        if let Some(magazine) = core.magazine(session) {
+            magazine.peak.fall_by(*taken_back);
+        }
     }
 }
 

@@ -344,13 +344,14 @@ impl<T> Core<T> {
         Reaped::Done
     }
 
-    /// The session keeps the slot, though no payload is read.
-    pub(super) fn state(&self, _session: &Session, h: Handle) -> Result<State, LookupError> {
+    /// The word of an entity that is alive. The session keeps the slot, though no payload is read.
+    pub(super) fn alive(&self, _session: &Session, h: Handle) -> Result<SlotWord, LookupError> {
         let word = self.find(h)?.word.peek();
-        if word.alive_under(h.generation_bits()) {
-            return Ok(word.state());
-        }
-        Err(Self::missing(h, word))
+        if word.alive_under(h.generation_bits()) { Ok(word) } else { Err(Self::missing(h, word)) }
+    }
+
+    pub(super) fn state(&self, session: &Session, h: Handle) -> Result<State, LookupError> {
+        self.alive(session, h).map(SlotWord::state)
     }
 
     /// One more hold; the caller owns it.

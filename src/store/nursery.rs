@@ -184,12 +184,9 @@ impl<T: Send + Sync + 'static> Store<T> {
             return;
         }
         let (core, session) = (self.core(), self.session());
-        match core.magazine(&session) {
-            Some(magazine) => {
-                magazine.tally.of(Event::Spawned).add_owned(spawned);
-                magazine.peak.rise_by(spawned);
-            }
-            None => (0..spawned).for_each(|_| core.count(&session, Event::Spawned)),
+        core.count_many(&session, Event::Spawned, spawned);
+        if let Some(magazine) = core.magazine(&session) {
+            magazine.peak.rise_by(spawned);
         }
     }
 

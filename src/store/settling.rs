@@ -46,14 +46,11 @@ impl<T: Send + Sync + 'static> Store<T> {
     /// The state of an entity that exists: what is sealed does not any more. One look at the word tells
     /// both, or what was gone would be there again for whoever looks twice.
     pub(crate) fn existence(&self, h: Handle) -> Result<State, LookupError> {
-        let (core, _session) = (self.core(), self.session());
-        let word = core.find(h)?.word.peek();
+        let core = self.core();
+        let word = core.alive(&self.session(), h)?;
         let seen =
             if planted("existence looked at twice") { core.find(h)?.word.peek() } else { word };
-        if word.alive_under(h.generation_bits()) && !seen.sealed() {
-            return Ok(word.state());
-        }
-        Err(Core::<T>::missing(h, word))
+        if seen.sealed() { Err(Core::<T>::missing(h, word)) } else { Ok(word.state()) }
     }
 
     /// Active → Dying without a pin, in a store that tells nobody of it; where it lies. The caller owes
@@ -87,13 +84,8 @@ impl<T: Send + Sync + 'static> Store<T> {
     /// counts on a line that it shares.
     pub(crate) fn count(&self, activated: u64, killed: u64) {
         let (core, session) = (self.core(), self.session());
-        if let Some(magazine) = core.magazine(&session) {
-            magazine.tally.of(Event::Activated).add_owned(activated);
-            magazine.tally.of(Event::Killed).add_owned(killed);
-            return;
-        }
-        (0..activated).for_each(|_| core.count(&session, Event::Activated));
-        (0..killed).for_each(|_| core.count(&session, Event::Killed));
+        core.count_many(&session, Event::Activated, activated);
+        core.count_many(&session, Event::Killed, killed);
     }
 
     /// Brings every Dead slot back that no pin keeps just now, without waiting for pins to end.
