@@ -47,7 +47,7 @@ fn is_there<T, H: Header>(origin: *mut Slot<T, H>) -> bool {
 }
 
 /// Says that few come here, so that the way of the others is straight: a look-up is so short that a jump
-/// is a tenth of it.
+/// tells.
 #[cold]
 const fn seldom() {}
 
