@@ -4,6 +4,8 @@ use std::sync::{Barrier, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use core_affinity::CoreId;
+
 /// The common start of the workers of one measurement.
 #[derive(Debug)]
 pub struct Start {
@@ -37,6 +39,16 @@ pub fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// A core for each of so many threads that are to run at the same time; none where one thread is
+/// alone, or where they are more than the cores.
+///
+/// Left to itself, a scheduler often lets two threads that were woken together begin on one core, and
+/// takes some milliseconds to part them, which is a fair part of a measurement.
+fn cores_apart(threads: usize) -> Vec<CoreId> {
+    let cores = core_affinity::get_core_ids().unwrap_or_default();
+    if threads > 1 && threads <= cores.len() { cores } else { Vec::new() }
+}
+
 /// Times `operations` on each thread.
 ///
 /// Every thread runs `work` with its number: it prepares, waits for the [`Start`], and does its
@@ -62,7 +74,12 @@ pub fn timed_with<R>(
     afterwards: impl Fn(R) + Sync,
 ) -> Timing {
     let start = Start { barrier: Barrier::new(threads), begun: OnceLock::new() };
-    let finish = |number| {
+    let cores_apart = cores_apart(threads);
+    let finish = |number: usize| {
+        if let Some(&core) = cores_apart.get(number) {
+            // Where the system does not let it, the table tells how long threads waited.
+            core_affinity::set_for_current(core);
+        }
         let before = waited_so_far();
         let rest = work(number, &start);
         hatchery_valgrind::end();
