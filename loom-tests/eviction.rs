@@ -36,7 +36,7 @@ unsafe impl Sync for Shelf {}
 
 impl Shelf {
     fn new(slots: u32, capacity: usize) -> Arc<Shelf> {
-        let table = Table::new(Sides { stamps: true, links: false });
+        let table = Table::new(Sides { marks: false, stamps: true, links: false });
         table.ensure(0, slots.into()).unwrap();
         let (seniority, domain) = (Seniority::new(capacity), Domain::new());
         Arc::new(Shelf { table, seniority, domain, slots })

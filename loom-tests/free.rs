@@ -90,7 +90,7 @@ unsafe impl Sync for Foreign {}
 impl Foreign {
     fn new() -> Foreign {
         let (circulation, table) =
-            (Circulation::new(1), Table::new(Sides { stamps: false, links: true }));
+            (Circulation::new(1), Table::new(Sides { marks: false, stamps: false, links: true }));
         circulation.ensure_shard(0).unwrap();
         table.ensure(0, 4).unwrap();
         Foreign { circulation, table }

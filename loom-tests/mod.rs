@@ -14,6 +14,7 @@ mod pool;
 mod pool_overwriting;
 mod reclaim;
 mod reuse;
+mod scan;
 mod scene;
 mod segment;
 mod shrink;

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// Each fault that `planted` knows, and the model that catches it.
-const FAULTS: [(&str, &str); 41] = [
+const FAULTS: [(&str, &str); 43] = [
     ("alone beside a remote", "scene::ticket_against_a_sweep_keeps_the_actor_or_is_refused"),
     (
         "slot taken back under its generation",
@@ -78,6 +78,8 @@ const FAULTS: [(&str, &str); 41] = [
         "revoked lease keeps its reference",
         "pool_overwriting::overwritten_lease_dropped_against_the_last_pool_frees_once",
     ),
+    ("marked after it is shown", "scan::entity_that_somebody_has_seen_is_in_a_scan"),
+    ("mark taken off too late", "scan::entity_in_a_slot_buried_from_outside_is_in_a_scan"),
     ("segment freed at once", "shrink::stale_handle_against_shrink_finds_its_end_or_nothing"),
     ("generations not kept", "shrink::stale_handle_against_a_regrow_never_sees_a_forgetful_slot"),
     (

@@ -34,7 +34,7 @@ fn spawn(table: &Table<Tomb>, index: u32, graveyard: &Graveyard) {
 fn forged_against_install(name: &str, index: u32) {
     model(name, 4, move || {
         let (table, graveyard) = (
-            Arc::new(Shared(Table::new(Sides { stamps: false, links: true }))),
+            Arc::new(Shared(Table::new(Sides { marks: false, stamps: false, links: true }))),
             Graveyard::default(),
         );
         let reader = Arc::clone(&table);
@@ -61,7 +61,7 @@ fn forged_handle_against_a_new_directory_is_none_or_complete() {
 fn growers_at_the_same_time_share_one_segment() {
     model("two_growers", 20, || {
         let (table, graveyard) = (
-            Arc::new(Shared(Table::new(Sides { stamps: false, links: true }))),
+            Arc::new(Shared(Table::new(Sides { marks: false, stamps: false, links: true }))),
             Graveyard::default(),
         );
         let (other, stones) = (Arc::clone(&table), graveyard.clone());

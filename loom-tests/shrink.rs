@@ -159,7 +159,8 @@ unsafe impl Sync for Shared {}
 impl Shared {
     /// A table whose second segment was used and has left it.
     fn vacated() -> Arc<Shared> {
-        let shared = Shared(Table::new(Sides { stamps: false, links: true }), Attic::new());
+        let shared =
+            Shared(Table::new(Sides { marks: false, stamps: false, links: true }), Attic::new());
         shared.0.ensure(2, 4).unwrap();
         shared.0.known(Index(2)).word.publish(5);
         shared.vacate();
@@ -204,8 +205,10 @@ fn forged_handle_against_a_segment_made_again_sees_the_old_generation() {
 #[test]
 fn late_grower_makes_no_segment_where_one_was_given_back() {
     model("late_grower", 6, || {
-        let shared =
-            Arc::new(Shared(Table::new(Sides { stamps: false, links: true }), Attic::new()));
+        let shared = Arc::new(Shared(
+            Table::new(Sides { marks: false, stamps: false, links: true }),
+            Attic::new(),
+        ));
         shared.0.ensure(2, 4).unwrap();
         shared.0.known(Index(2)).word.publish(5);
         let other = Arc::clone(&shared);

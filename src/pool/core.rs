@@ -55,7 +55,7 @@ impl<T> Core<T> {
         let overwrites =
             limits.policy == Exhaustion::OverwriteOldest && limits.capacity < usize::MAX;
         Core {
-            slots: Slots::new(Sides { stamps: overwrites, links: false }),
+            slots: Slots::new(Sides { marks: false, stamps: overwrites, links: false }),
             shards: Shard::all(shards),
             limits,
             limit,

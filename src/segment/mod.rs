@@ -8,11 +8,13 @@
 //! others in directories of 2^10, made on first use.
 
 mod attic;
+mod runs;
 mod sides;
 mod table;
 mod vacate;
 
 pub(crate) use attic::{Attic, Entered};
+pub(crate) use runs::Run;
 pub(crate) use sides::Sides;
 pub(crate) use table::Table;
 

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::memory::{OutOfMemory, allocate_zeroed};
 use crate::slot::{Header, Slot};
-use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Counter, Ordering};
+use crate::sync::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Counter, Ordering};
 
 /// The origins of 2^10 segments.
 struct Directory<T, H: Header>([AtomicPtr<Slot<T, H>>; 1 << DIRECTORY_BITS]);
@@ -29,6 +29,9 @@ pub(crate) struct Table<T, H: Header = ()> {
 
 /// In what offsets are counted: slots are aligned to it.
 type Unit = u64;
+
+/// How many bytes a mark takes: more than one in a model.
+const MARK: usize = size_of::<AtomicU8>();
 
 /// What stands in the place of a segment whose memory was given back, where null says that there
 /// never was one: so nobody who comes late makes one with generations from zero there. Origins
@@ -88,7 +91,7 @@ impl<T, H: Header> Table<T, H> {
 
     /// Where the slot lies, if its segment exists.
     #[inline(always)]
-    fn address(&self, seq: u64, place: Near) -> Option<NonNull<Slot<T, H>>> {
+    pub(super) fn address(&self, seq: u64, place: Near) -> Option<NonNull<Slot<T, H>>> {
         let origin = self.origin(seq, place);
         if !is_there(origin) {
             return None;
@@ -167,24 +170,6 @@ impl<T, H: Header> Table<T, H> {
         }
     }
 
-    /// The slots from an index on, to the end of its segment or before `end`; how many there would
-    /// be if the segment is not there.
-    pub(crate) fn run(&self, from: u64, end: u64) -> Result<&[Slot<T, H>], u64> {
-        let first = Index(from as u32);
-        let segment = Segment::of(first);
-        let length = ((segment.begin() + segment.slots()) as u64 - from).min(end - from);
-        let slot = self.address(from, Near::of(from)).ok_or(length)?;
-        // SAFETY: the slots of a segment lie in a row, and so many of them follow this one, itself
-        // included; they are shared and only changed through their cells (invariant 11, 12).
-        Ok(unsafe { std::slice::from_raw_parts(slot.as_ptr(), length as usize) })
-    }
-
-    /// All slots of a segment, if it is there: under a session, as for `slot`.
-    pub(crate) fn slots_of(&self, segment: Segment) -> Option<&[Slot<T, H>]> {
-        let begin = segment.begin() as u64;
-        self.run(begin, begin + segment.slots() as u64).ok()
-    }
-
     /// The slot of an index that came out of a box: its segment exists.
     #[inline]
     pub(crate) fn known(&self, index: Index) -> &Slot<T, H> {
@@ -200,25 +185,57 @@ impl<T, H: Header> Table<T, H> {
         }
     }
 
+    /// How far behind its origin the marks of a segment would begin if they reached back to slot 0, by
+    /// its place.
+    const MARKS: &'static [usize; NEAR] = &{
+        let (mut behind, mut place) = ([0; NEAR], 0);
+        while place < NEAR {
+            let segment = Segment(place);
+            let first = size_of::<Slot<T, H>>().wrapping_mul(segment.begin());
+            let marks = first.wrapping_add(Sides::marks_offset::<T, H>(segment.slots()));
+            behind[place] = marks.wrapping_sub(MARK * segment.begin());
+            place += 1;
+        }
+        behind
+    };
+
+    /// The mark of a slot that the caller owns: whether it may be in use.
+    #[inline(always)]
+    pub(crate) fn mark(&self, index: Index, place: Near) -> &AtomicU8 {
+        debug_assert!(self.sides.marks);
+        let mark = if u64::from(index.0) < NEAR_SLOTS {
+            // Relaxed: as in `side`.
+            let origin = self.near[place.0 as usize].load(Ordering::Relaxed);
+            let behind = Self::MARKS[place.0 as usize].wrapping_add(index.0 as usize * MARK);
+            origin.wrapping_byte_add(behind).cast()
+        } else {
+            seldom();
+            self.side(index, Sides::marks_offset::<T, H>)
+        };
+        // SAFETY: the marks lie behind the slots, one for each; they are shared and only changed as
+        // atomics (invariant 11, 12).
+        unsafe { &*mark }
+    }
+
     /// The link of a slot in the dead stack of a shard.
     pub(crate) fn link(&self, index: Index) -> &AtomicU32 {
         debug_assert!(self.sides.links);
-        // SAFETY: the links lie behind the slots, one for each (invariant 11, 12).
-        unsafe { self.side(index, |slots| self.sides.links_offset::<T, H>(slots)) }
+        // SAFETY: the links lie behind the slots, one for each; they are shared and only changed as
+        // atomics (invariant 11, 12).
+        unsafe { &*self.side(index, |slots| self.sides.links_offset::<T, H>(slots)) }
     }
 
     /// The stamp of a slot's entity: when it was activated.
     pub(crate) fn stamp(&self, index: Index) -> &AtomicU64 {
         debug_assert!(self.sides.stamps);
-        // SAFETY: the stamps lie behind the slots, one for each (invariant 11, 12).
-        unsafe { self.side(index, |slots| self.sides.stamps_offset::<T, H>(slots)) }
+        // SAFETY: the stamps lie behind the slots, one for each; they are shared and only changed as
+        // atomics (invariant 11, 12).
+        unsafe { &*self.side(index, |slots| self.sides.stamps_offset::<T, H>(slots)) }
     }
 
-    /// What lies behind the slots for the slot of an index that the caller received with Acquire.
-    ///
-    /// # Safety
-    /// * In a segment of so many slots there is an array of as many `V` at the offset.
-    unsafe fn side<V>(&self, index: Index, offset_of: impl FnOnce(usize) -> usize) -> &V {
+    /// Where that lies which is kept for the slot of an index that the caller received with Acquire, in
+    /// an array at this offset of a segment of so many slots.
+    fn side<V>(&self, index: Index, offset_of: impl FnOnce(usize) -> usize) -> *const V {
         let segment = Segment::of(index);
         let Some(origin) = self.place(segment) else {
             unreachable!("a slot that was given out has a segment")
@@ -226,13 +243,8 @@ impl<T, H: Header> Table<T, H> {
         // Relaxed: who has a slot's index, or has seen its entity under the session that it has
         // open, has received its segment, which stays.
         let first = origin.load(Ordering::Relaxed).wrapping_add(segment.begin());
-        let offset = index.0 as usize - segment.begin();
-        // SAFETY: the caller vouches for the array, in the same allocation (invariant 11, 12).
-        let array = unsafe { first.byte_add(offset_of(segment.slots())) };
-        // SAFETY: as above, and the offset is below the number of slots (invariant 11, 12).
-        let item = unsafe { array.cast::<V>().add(offset) };
-        // SAFETY: as above; what lies there is shared and only changed as an atomic (invariant 11).
-        unsafe { &*item }
+        let array = first.wrapping_byte_add(offset_of(segment.slots())).cast::<V>();
+        array.wrapping_add(index.0 as usize - segment.begin())
     }
 
     /// Makes the segments of `first..end` where they are missing.

@@ -159,7 +159,7 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
         let domain = Domain::new();
         let reuse = Reuse::asked(self.retain, &domain.gate);
         let core = Core {
-            table: Table::new(Sides { stamps: evicts, links: true }),
+            table: Table::new(Sides { marks: true, stamps: evicts, links: true }),
             circulation: Arc::new(Circulation::new(shards)),
             domain,
             scene: lease.scene,

@@ -6,6 +6,7 @@ use super::core::Core;
 use super::permits::Permits;
 use super::refill::SHORT_PATIENCE;
 use crate::free::{Claimed, Event, Magazine, Owned, Put};
+use crate::handle::Handle;
 use crate::reclaim::Session;
 use crate::segment::Index;
 use crate::slot::in_destructor;
@@ -25,20 +26,23 @@ const EXTRA_ROUNDS: u32 = 1000;
 impl<T> Core<T> {
     /// Buries a slot whose word this call has moved to Dead: counts it, gives its permit back and
     /// sends it on its way.
-    #[inline]
-    pub(super) fn bury(&self, session: &Session, index: Index, event: Event) {
+    #[inline(always)]
+    pub(super) fn bury(&self, session: &Session, h: Handle, event: Event) {
         pause_point!("dead, not buried");
-        self.bury_with(session, index, event, self.permits.as_ref());
+        self.unmark(h);
+        self.bury_with(session, Self::index(h), event, self.permits.as_ref());
     }
 
     /// `bury` for a slot whose permit goes straight to the caller.
-    pub(super) fn bury_evicted(&self, session: &Session, index: Index) {
+    pub(super) fn bury_evicted(&self, session: &Session, h: Handle) {
         pause_point!("evicted, not buried");
         self.count(session, Event::Overwritten);
         let permits = self.permits.as_ref().filter(|_| planted("evicted unit given back as well"));
-        self.bury_with(session, index, Event::Reaped, permits);
+        self.unmark(h);
+        self.bury_with(session, Self::index(h), Event::Reaped, permits);
     }
 
+    /// `bury` for a slot that has no mark any more.
     #[inline(always)]
     fn bury_with(&self, session: &Session, index: Index, event: Event, permits: Option<&Permits>) {
         let magazine = self.magazine(session);
@@ -58,7 +62,7 @@ impl<T> Core<T> {
         }
     }
 
-    /// [`bury`](Self::bury) for many slots, in a store without a capacity.
+    /// [`bury`](Self::bury) for many slots, in a store without a capacity, which have no marks any more.
     pub(super) fn bury_many(&self, session: &Session, mut indices: &[Index], event: Event) {
         debug_assert!(self.permits.is_none(), "nobody waits for what is given back late");
         if indices.is_empty() {
@@ -66,7 +70,7 @@ impl<T> Core<T> {
         }
         pause_point!("dead, not buried");
         let Some(magazine) = self.magazine(session) else {
-            return indices.iter().for_each(|&index| self.bury(session, index, event));
+            return indices.iter().for_each(|&index| self.bury_with(session, index, event, None));
         };
         magazine.tally.of(event).add_owned(indices.len() as u64);
         magazine.peak.fall_by(indices.len() as u64);
@@ -89,7 +93,9 @@ impl<T> Core<T> {
 
     /// Takes a slot back that was reserved and not used: into the magazine, or else through limbo,
     /// never on a list (Rule L).
-    pub(super) fn put_back(&self, session: &Session, index: Index) {
+    pub(super) fn put_back(&self, session: &Session, h: Handle) {
+        self.unmark(h);
+        let index = Self::index(h);
         let word = &self.table.known(index).word;
         word.set(word.peek().vacant());
         let kept = self.magazine(session).is_some_and(|magazine| magazine.untake(index));
@@ -100,12 +106,19 @@ impl<T> Core<T> {
 
     /// `bury` for a thread without a session: the slot goes on the dead stack, with one
     /// compare-and-swap, without pin or allocation.
-    pub(super) fn bury_foreign(&self, home: usize, index: Index, event: Event) {
+    pub(super) fn bury_foreign(&self, home: usize, h: Handle, event: Event) {
         self.count_foreign(home, event);
+        let unmarks_late = planted("mark taken off too late");
+        if !unmarks_late {
+            self.unmark(h);
+        }
         // The slot before its permit: nothing is pinned here, so whoever takes the permit must find
         // the slot, or it would be told of readers that do not exist.
-        self.put_dead(home, index);
+        self.put_dead(home, Self::index(h));
         pause_point!("buried from outside, permit not given back");
+        if unmarks_late {
+            self.unmark(h);
+        }
         if let Some(permits) = &self.permits {
             permits.give(home);
         }

@@ -9,6 +9,7 @@ use super::core::Core;
 use super::nursery::Nursery;
 use super::place::Place;
 use crate::free::Event;
+use crate::handle::Handle;
 use crate::reclaim::Session;
 use crate::segment::Index;
 
@@ -58,16 +59,17 @@ impl<T> Ending<'_, T> {
         if self.core.take_back(nursery, place, index, generation) {
             self.taken_back += 1;
         } else {
-            self.bury(index);
+            self.bury(self.core.handle(index, generation));
         }
     }
 
-    fn bury(&mut self, index: Index) {
+    fn bury(&mut self, h: Handle) {
         if self.core.permits.is_some() {
             // Somebody may wait for it.
-            return self.core.bury(&self.session, index, Event::Reaped);
+            return self.core.bury(&self.session, h, Event::Reaped);
         }
-        self.buried[self.count] = index;
+        self.core.unmark(h);
+        self.buried[self.count] = Core::<T>::index(h);
         self.count += 1;
         if self.count == TOGETHER {
             self.bury_all();

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::{ptr, slice};
 
 use super::core::Core;
+use super::windows::{Marked, Row, Windows};
 use crate::handle::Handle;
 use crate::memory::prefetch;
 use crate::segment::{Index, Near};
@@ -16,20 +17,22 @@ use crate::word::Filter;
 #[cfg(feature = "rayon")]
 const JOB: u64 = 1024;
 
-/// How many bytes ahead of itself a scan asks for slots. A processor sees the stride and does so by
-/// itself, but no further than the end of a page, which is some fifty slots away.
-const AHEAD: usize = 4608;
-
-/// Slots that are asked for, by their size: smaller ones fill lines so densely that asking for each
-/// costs more than it saves, and of larger ones each waits for more than its first line.
+/// Slots that are asked for ahead, by their size: smaller ones fill lines so densely that asking for
+/// each costs more than it saves, and of larger ones each waits for more than its first line.
 const ASKED_FOR: Range<usize> = 33..1024;
 
-/// Asks for a slot that comes later.
+/// How many bytes ahead of itself a scan asks for slots in a row. A processor sees the stride and does so
+/// by itself, but no further than the end of a page, which is some fifty slots away.
+const AHEAD: usize = 4608;
+
+/// How many scattered slots ahead of itself a scan asks for.
+const SOME_AHEAD: usize = 32;
+
+/// Asks for the slot so many bytes from this one.
 #[inline(always)]
-fn ask_ahead<T>(slot: &Slot<T>) {
-    let size = size_of::<Slot<T>>();
-    if ASKED_FOR.contains(&size) {
-        prefetch(ptr::from_ref(slot).wrapping_add(AHEAD / size));
+fn ask<T>(slot: &Slot<T>, bytes: usize) {
+    if ASKED_FOR.contains(&size_of::<Slot<T>>()) {
+        prefetch(ptr::from_ref(slot).wrapping_byte_add(bytes));
     }
 }
 
@@ -37,14 +40,7 @@ impl<T> Core<T> {
     /// Every entity in one of `states`, for a caller that lends its pin: it keeps the pin under
     /// which it calls for as long as the borrow lasts.
     pub(super) fn scan(&self, states: StateSet) -> Scan<'_, T> {
-        Scan {
-            core: self,
-            filter: Filter::readable(states),
-            run: [].iter(),
-            place: Near::of(0),
-            at: 0,
-            end: self.made(),
-        }
+        Scan::over(self, Filter::readable(states), 0..self.made())
     }
 
     /// The same on rayon's threads: it holds the slots and the borrow of a pin, never the pin.
@@ -60,30 +56,93 @@ impl<T> Core<T> {
 
         let (made, filter) = (self.made(), Filter::readable(states));
         (0..made.div_ceil(JOB)).into_par_iter().flat_map_iter(move |job| {
-            let (at, end) = (job * JOB, ((job + 1) * JOB).min(made));
-            Scan { core: self, filter, run: [].iter(), place: Near::of(at), at, end }
+            Scan::over(self, filter, job * JOB..((job + 1) * JOB).min(made))
         })
     }
 }
 
-/// A scan: it walks the slots of one segment after another.
+/// A scan: the slots in the order of their indices, without those that have no mark.
 #[derive(Debug)]
 pub(super) struct Scan<'c, T> {
     core: &'c Core<T>,
     filter: Filter,
-    /// What is left of the segment that it is in.
-    run: slice::Iter<'c, Slot<T>>,
-    /// The place of that segment.
+    /// What it looks at: slots in a row, or a scattered one.
+    slots: slice::Iter<'c, Slot<T>>,
+    /// The index of the first of them.
+    index: u32,
     place: Near,
-    /// The index of the next slot.
-    at: u64,
-    end: u64,
+    /// How many bytes ahead of each of them it asks for another.
+    reach: usize,
+    /// Scattered slots that come next and were asked for, in a ring; `None` behind the last one.
+    asked: [Option<Marked<'c, T>>; SOME_AHEAD],
+    /// Whose turn it is.
+    turn: usize,
+    /// What comes after them.
+    windows: Windows<'c, T>,
 }
 
 impl<'c, T> Scan<'c, T> {
+    fn over(core: &'c Core<T>, filter: Filter, indices: Range<u64>) -> Scan<'c, T> {
+        Scan {
+            core,
+            filter,
+            slots: [].iter(),
+            index: 0,
+            place: Near::of(0),
+            reach: 0,
+            asked: [const { None }; SOME_AHEAD],
+            turn: 0,
+            windows: Windows::over(core, indices),
+        }
+    }
+
+    /// Goes on to what it looks at next; whether there is anything.
+    #[inline(always)]
+    fn go_on(&mut self) -> bool {
+        loop {
+            if let Some(Marked { slot, index, place }) = self.take_asked() {
+                (self.slots, self.index, self.place) = (slice::from_ref(slot).iter(), index, place);
+                self.reach = 0;
+                return true;
+            }
+            if let Some(Row { slots, index, place }) = self.windows.next_row() {
+                (self.slots, self.index, self.place) = (slots.iter(), index, place);
+                self.reach = AHEAD;
+                return true;
+            }
+            if !self.ask_some() {
+                return false;
+            }
+        }
+    }
+
+    /// The scattered slot whose turn it is, for which the next one is asked for.
+    #[inline(always)]
+    fn take_asked(&mut self) -> Option<Marked<'c, T>> {
+        let turn = self.turn % SOME_AHEAD;
+        let asked = self.asked[turn].take()?;
+        self.asked[turn] = self.ask_scattered();
+        self.turn = turn + 1;
+        Some(asked)
+    }
+
+    /// Asks for the first scattered slots behind a row; whether there are any.
+    fn ask_some(&mut self) -> bool {
+        self.turn = 0;
+        self.asked = std::array::from_fn(|_| self.ask_scattered());
+        self.asked[0].is_some()
+    }
+
+    #[inline(always)]
+    fn ask_scattered(&mut self) -> Option<Marked<'c, T>> {
+        let next = self.windows.next_scattered()?;
+        ask(next.slot, 0);
+        Some(next)
+    }
+
     /// What the scan yields for a slot: its entity, if it is readable and in a state that is wanted.
-    #[inline]
-    fn read(&self, index: u64, slot: &'c Slot<T>) -> Option<(Handle, State, &'c T)> {
+    #[inline(always)]
+    fn read(&self, index: u32, slot: &'c Slot<T>) -> Option<(Handle, State, &'c T)> {
         let word = slot.word.read();
         if !word.passes(self.filter) {
             return None;
@@ -94,8 +153,7 @@ impl<'c, T> Scan<'c, T> {
         // SAFETY: an Acquire load saw the entity readable, under the caller's pin, which lasts as
         // long as the borrow of it (invariant 2, 4).
         let payload = unsafe { slot.payload.get() };
-        let handle = self.core.handle_at(Index(index as u32), self.place, generation);
-        Some((handle, word.state(), payload))
+        Some((self.core.handle_at(Index(index), self.place, generation), word.state(), payload))
     }
 }
 
@@ -105,23 +163,34 @@ impl<'c, T> Iterator for Scan<'c, T> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            while let Some(slot) = self.run.next() {
-                let index = self.at;
-                self.at += 1;
-                ask_ahead(slot);
+            while let Some(slot) = self.slots.next() {
+                let index = self.index;
+                self.index += 1;
+                ask(slot, self.reach);
                 if let Some(entity) = self.read(index, slot) {
                     return Some(entity);
                 }
             }
-            if self.at >= self.end {
+            if !self.go_on() {
                 return None;
             }
-            match self.core.table.run(self.at, self.end) {
-                Ok(slots) => {
-                    self.run = slots.iter();
-                    self.place = Near::of(self.at);
+        }
+    }
+
+    /// With what it looks at in registers, which `next` has to leave in its place.
+    #[inline]
+    fn fold<B, F: FnMut(B, Self::Item) -> B>(mut self, init: B, mut f: F) -> B {
+        let mut folded = init;
+        loop {
+            let (slots, reach) = (std::mem::take(&mut self.slots), self.reach);
+            for (slot, index) in slots.zip(self.index..) {
+                ask(slot, reach);
+                if let Some(entity) = self.read(index, slot) {
+                    folded = f(folded, entity);
                 }
-                Err(missing) => self.at += missing,
+            }
+            if !self.go_on() {
+                return folded;
             }
         }
     }

@@ -13,6 +13,7 @@ mod growth;
 mod hold;
 mod iter;
 mod lifecycle;
+mod marks;
 mod nursery;
 mod pending;
 mod permits;
@@ -27,6 +28,7 @@ mod stash;
 mod stats;
 mod supply;
 mod weak;
+mod windows;
 
 use std::fmt;
 use std::ptr::NonNull;

@@ -136,7 +136,9 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
     /// body may spawn, kill, reap and iterate on the same store; what it spawns may appear or not.
     ///
     /// # Complexity
-    /// Looks at every slot that was ever used.
+    /// Looks at a byte for every slot that was ever used, and at the slots that may be in use: where most
+    /// are, at all of them. Adaptors that come down to `fold`, such as `for_each` and `sum`, are somewhat
+    /// faster than a loop.
     pub fn iter(&self) -> impl Iterator<Item = (Handle, &T)> {
         let active = StateSet::of(&[State::Active]);
         self.core.scan(active).map(|(handle, _, payload)| (handle, payload))

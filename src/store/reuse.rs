@@ -18,7 +18,7 @@ use crate::error::SpawnFailure;
 use crate::free::{BATCH_CAPACITY, Circulation, Claimed, Event, Owned};
 use crate::reclaim::{Gate, Session};
 use crate::recycle::Recycle;
-use crate::segment::Index;
+use crate::segment::{Index, Near};
 use crate::slot::{Slot, in_destructor};
 use crate::state::State;
 use crate::sync::{Arc, Ordering, fence, planted};
@@ -228,7 +228,8 @@ impl<T> Core<T> {
                 self.refill(session, false)?;
                 continue;
             };
-            let slot = self.table.known(index);
+            let place = Near::of(index.0.into());
+            let slot = self.table.known_at(index, place);
             let word = slot.word.peek();
             let furnished = self.has_payload(index) && word.generation() < self.last.get();
             if furnished {
@@ -236,7 +237,8 @@ impl<T> Core<T> {
                 slot.word.set(word.buried_empty());
             }
             if let Some(generation) = self.renew(session, slot) {
-                let handle = self.handle(index, generation);
+                let handle = self.handle_at(index, place, generation);
+                self.mark(handle);
                 let vacancy = Vacancy { slot, index, handle, magazine, forced: false };
                 return Ok((vacancy, furnished));
             }

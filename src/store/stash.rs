@@ -35,7 +35,7 @@ impl<T> Stash<T> {
     /// Keeps `most` payloads at most.
     pub(crate) fn new(most: usize) -> Stash<T> {
         Stash {
-            cells: Table::new(Sides { stamps: false, links: true }),
+            cells: Table::new(Sides { marks: false, stamps: false, links: true }),
             furnished: TaggedHead::new(),
             empty: TaggedHead::new(),
             fresh: AtomicU64::new(0),

@@ -13,6 +13,7 @@ use crate::reclaim::Session;
 use crate::segment::Near;
 use crate::slot::{Slot, in_destructor};
 use crate::state::State;
+use crate::sync::planted;
 
 impl From<OutOfMemory> for SpawnFailure {
     fn from(refused: OutOfMemory) -> SpawnFailure {
@@ -107,6 +108,9 @@ impl<T> Core<T> {
         let count = |event| magazine.tally.of(event).add_owned(1);
         let generation = self.renew_counted(session, slot, count)?;
         let handle = self.handle_at(index, place, generation);
+        if !planted("marked after it is shown") {
+            self.mark(handle);
+        }
         Some(Vacancy { slot, index, handle, magazine, forced: false })
     }
 
@@ -171,7 +175,7 @@ impl<T> Core<T> {
             count(Event::Renewed);
         }
         let spent = word.generation().max(self.floor);
-        if crate::sync::planted("generation not advanced") && spent > 0 {
+        if planted("generation not advanced") && spent > 0 {
             return NonZeroU32::new(spent);
         }
         NonZeroU32::new(spent + 1)

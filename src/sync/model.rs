@@ -3,7 +3,7 @@
 pub(crate) use loom::cell::UnsafeCell;
 pub(crate) use loom::sync::Arc;
 pub(crate) use loom::sync::atomic::{
-    AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence,
+    AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, fence,
 };
 
 use std::cell::Cell;

@@ -1,0 +1,54 @@
+//! Scans go by the marks of the slots: none passes over an entity that its caller may know of.
+
+use std::num::NonZeroU32;
+
+use loom::thread;
+
+use super::grave::{Graveyard, Tomb};
+use super::model;
+use super::store::{tiny, unlimited};
+use crate::store::Store;
+use crate::{EntityId, Handle, SceneId};
+
+fn is_in_a_scan(store: &Store<Tomb>, handle: Handle) -> bool {
+    store.pin().iter().any(|(other, _)| other == handle)
+}
+
+/// Who has seen an entity has received its mark: here by a handle that it has guessed.
+#[test]
+fn entity_that_somebody_has_seen_is_in_a_scan() {
+    model("seen_against_scan", 10, || {
+        let (graveyard, store) = (Graveyard::default(), tiny(1, 0));
+        let other = store.clone();
+        let guessed = Handle::new(EntityId::new(SceneId(1), 0).unwrap(), NonZeroU32::MIN);
+        let reader = thread::spawn(move || {
+            if other.pin().get(guessed).is_ok() {
+                assert!(is_in_a_scan(&other, guessed));
+            }
+        });
+        assert_eq!(store.spawn_active(graveyard.tomb(1)).unwrap(), guessed);
+        reader.join().unwrap();
+        drop(store);
+        graveyard.assert_all_dropped();
+    });
+}
+
+/// The mark that a burial takes off is that of the entity it buries, not of the next one in the slot.
+#[test]
+fn entity_in_a_slot_buried_from_outside_is_in_a_scan() {
+    model("buried_against_scan", 100, || {
+        let (graveyard, store) = (Graveyard::default(), unlimited());
+        let old = store.spawn_active(graveyard.tomb(1)).unwrap();
+        store.spawn_active(graveyard.tomb(2)).unwrap();
+        let hold = store.hold(old).unwrap();
+        assert!(store.despawn(old).is_ok());
+        let foreign = thread::spawn(move || drop(hold));
+        let (other, stones) = (store.clone(), graveyard.clone());
+        let spawner = thread::spawn(move || other.spawn_active(stones.tomb(3)).unwrap());
+        foreign.join().unwrap();
+        let new = spawner.join().unwrap();
+        assert!(is_in_a_scan(&store, new));
+        drop(store);
+        graveyard.assert_all_dropped();
+    });
+}
