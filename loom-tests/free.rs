@@ -4,7 +4,7 @@ use loom::thread;
 use std::sync::Arc;
 
 use super::model;
-use crate::free::{Circulation, Owned};
+use crate::free::{Chain, Circulation, Owned};
 use crate::segment::{Index, Sides, Table};
 
 /// A batch that holds one index.
@@ -61,6 +61,30 @@ fn batches_pushed_and_popped_come_out_once() {
         }
         all.sort_unstable();
         assert_eq!(all, [1, 2]);
+    });
+}
+
+/// Two take while a chain is pushed on what lies there: each of its batches comes out once, with what
+/// was put into it, those below the top as well.
+#[test]
+fn chain_pushed_against_two_pops_comes_out_once() {
+    model("chain_pushed", 50, || {
+        let circulation = Arc::new(Circulation::new(1));
+        circulation.ensure_shard(0).unwrap();
+        circulation.ripen(Chain::of(batch(&circulation, 1)), 0);
+        let take = |circulation: &Circulation| circulation.take_ripe_of(0).map_or(vec![], indices);
+        let (first, second) = (Arc::clone(&circulation), Arc::clone(&circulation));
+        let first = thread::spawn(move || take(&first));
+        let second = thread::spawn(move || take(&second));
+        let mut chain = Chain::of(batch(&circulation, 2));
+        chain.add(batch(&circulation, 3));
+        circulation.ripen(chain, 0);
+        let mut all = [first.join().unwrap(), second.join().unwrap()].concat();
+        while let Some(left) = circulation.take_ripe_of(0) {
+            all.extend(indices(left));
+        }
+        all.sort_unstable();
+        assert_eq!(all, [1, 2, 3]);
     });
 }
 

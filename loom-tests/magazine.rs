@@ -4,7 +4,7 @@ use loom::thread;
 use std::sync::Arc;
 
 use super::model;
-use crate::free::{Circulation, Put};
+use crate::free::{Chain, Circulation, Put};
 use crate::segment::Index;
 
 /// A circulation with one shard and one magazine, unclaimed, that has two slots to take.
@@ -100,7 +100,7 @@ fn two_spawners_and_a_reaper_share_the_slots() {
         for index in [1, 2] {
             let mut batch = circulation.empty_box().unwrap();
             batch.push(Index(index));
-            circulation.ripen(batch, 0);
+            circulation.ripen(Chain::of(batch), 0);
         }
         let spawn = |circulation: &Circulation| {
             let mut batch = circulation.take_ripe(0)?;
@@ -114,7 +114,7 @@ fn two_spawners_and_a_reaper_share_the_slots() {
         let second = thread::spawn(move || spawn(&second));
         let mut batch = circulation.empty_box().unwrap();
         batch.push(Index(3));
-        circulation.ripen(batch, 0);
+        circulation.ripen(Chain::of(batch), 0);
         let mut all = vec![first.join().unwrap(), second.join().unwrap()];
         all.extend([(); 2].map(|()| spawn(&circulation)));
         let mut all = Vec::from_iter(all.into_iter().flatten());

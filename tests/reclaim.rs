@@ -239,3 +239,22 @@ fn reclaims_of_several_threads_share_the_work() {
     assert_eq!(back + late, waiting, "each slot came back once");
     assert_eq!((store.stats().dead, census.alive()), (0, 0));
 }
+
+/// The call that needs them hands them over, and brings them back: no other session comes between.
+#[test]
+fn dead_slots_in_the_own_magazine_serve_in_the_call_that_finds_no_other() {
+    let census = Census::new();
+    let store = Store::new();
+    let spawn = || store.spawn_active(census.payload(0)).unwrap();
+    let mut alive = vec![spawn()];
+    while alive.len() < store.slots() {
+        alive.push(spawn());
+    }
+    let slots = store.slots();
+    // So many that the store gathers before it grows, and no box of them is full.
+    let dead = slots / 3;
+    alive.drain(..dead).for_each(|handle| assert!(store.despawn(handle).is_ok()));
+    assert_eq!(store.stats().dead, dead);
+    alive.extend((0..dead).map(|_| spawn()));
+    assert_eq!((store.slots(), store.stats().dead), (slots, 0));
+}

@@ -16,7 +16,7 @@ pub(crate) const BATCH_CAPACITY: usize = if cfg!(all(loom, test)) { 2 } else { 2
 #[derive(Debug)]
 pub(super) struct Batch {
     number: u32,
-    /// The batch below it on a stack, plus one.
+    /// The [link](super::treiber::link_to) to the batch below it, on a stack or in a chain.
     next: AtomicU32,
     /// Where its contents are, if it has any. Its owner's alone.
     pub(super) contents: UnsafeCell<Option<NonNull<Contents>>>,

@@ -9,6 +9,7 @@ use crossbeam_utils::CachePadded;
 
 use super::batch::Owned;
 use super::boxes::Boxes;
+use super::chain::Chain;
 use super::magazine::{Claimed, Event, Magazine, Tally};
 use super::treiber::TaggedStack;
 use crate::memory::{OutOfMemory, boxed, reserve_one};
@@ -76,7 +77,8 @@ impl Circulation {
         fixed + self.boxes.bytes() + self.bytes.get() as usize
     }
 
-    /// Batches that wait for their grace period.
+    /// Batches that wait for their grace period. Those that a session has not handed on yet are not
+    /// among them: [`Session::in_limbo`](crate::reclaim::Session::in_limbo) adds its thread's own.
     pub(crate) fn in_limbo(&self) -> u64 {
         let ripened = self.ripened.get();
         self.handed_over.get().saturating_sub(ripened)
@@ -87,7 +89,7 @@ impl Circulation {
         self.ripened.get()
     }
 
-    /// Batches that were ever sent into limbo.
+    /// Batches that were ever sent into limbo, but for what a session has not handed on yet.
     pub(crate) fn handed_over(&self) -> u64 {
         self.handed_over.get()
     }
@@ -100,19 +102,20 @@ impl Circulation {
         }
     }
 
-    /// Counts a batch that goes into limbo.
-    pub(crate) fn count_hand_over(&self) {
-        self.handed_over.add_shared(1);
+    /// Counts batches that go into limbo.
+    pub(crate) fn count_hand_over(&self, batches: u64) {
+        self.handed_over.add_shared(batches);
     }
 
     /// What a deferred call does after the grace period, and all that it does.
-    pub(crate) fn ripen(&self, batch: Owned, shard: usize) {
+    pub(crate) fn ripen(&self, chain: Chain, shard: usize) {
+        let batches = chain.batches();
         match self.shard(shard) {
-            Some(shard) => shard.ripe.push(batch),
-            None => self.depot.push(batch),
+            Some(shard) => shard.ripe.push_chain(&self.boxes, chain),
+            None => self.depot.push_chain(&self.boxes, chain),
         }
         pause_point!("ripe, not counted");
-        self.ripened.add_shared(1);
+        self.ripened.add_shared(batches);
     }
 
     /// A batch of slots that may be used: from the shard's own stack, the depot, or a neighbour.

@@ -19,11 +19,13 @@
 
 mod batch;
 mod boxes;
+mod chain;
 mod circulation;
 mod magazine;
 mod treiber;
 
 pub(crate) use batch::{BATCH_CAPACITY, Owned};
+pub(crate) use chain::Chain;
 pub(crate) use circulation::Circulation;
 pub(crate) use magazine::{Claimed, Event, Magazine, Put};
 pub(crate) use treiber::{TaggedHead, TaggedStack};

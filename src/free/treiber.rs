@@ -5,6 +5,7 @@
 
 use super::batch::Owned;
 use super::boxes::Boxes;
+use super::chain::Chain;
 use crate::sync::{AtomicU64, Ordering, planted};
 
 /// The head of a stack of numbered things that are never freed while it lasts: a tag in the high
@@ -31,6 +32,11 @@ const fn link(head: u64) -> u32 {
     head as u32
 }
 
+/// The link to a number; 0 leads nowhere.
+pub(super) const fn link_to(number: u32) -> u32 {
+    number + 1
+}
+
 /// The tag after `head`'s.
 fn next_tag(head: u64) -> u32 {
     if planted("untagged head") { 0 } else { tag(head).wrapping_add(1) }
@@ -55,8 +61,8 @@ impl TaggedHead {
     }
 
     /// Pushes a number that the caller owns, below 2^32 - 2, on a stack that is never closed while
-    /// anybody pushes. `set_next` stores the link that it is given with the number's thing; Relaxed
-    /// suffices.
+    /// anybody pushes. `set_next` stores the link that it is given with the number's thing, or, where
+    /// that heads a chain, with the last thing of the chain; Relaxed suffices.
     pub(crate) fn push(&self, number: u32, set_next: impl Fn(u32)) {
         let open = self.push_unless_closed(number, set_next);
         debug_assert!(open, "a stack that is closed");
@@ -73,9 +79,10 @@ impl TaggedHead {
                 return false;
             }
             set_next(link(head));
-            let new = pack(next_tag(head), number + 1);
-            // Release B1: publishes what the number's thing holds, and its link; pairs with the
-            // Acquire B1 in `pop`. Relaxed on failure: the head is compared again.
+            let new = pack(next_tag(head), link_to(number));
+            // Release B1: publishes what the number's thing holds, and its link, and the same of
+            // those that are linked below it already; pairs with the Acquire B1 in `pop`. Relaxed on
+            // failure: the head is compared again.
             match self.0.compare_exchange_weak(head, new, ord!(Release: B1), Ordering::Relaxed) {
                 Ok(_) => return true,
                 Err(actual) => head = actual,
@@ -136,6 +143,13 @@ impl TaggedStack {
     pub(crate) fn push(&self, batch: Owned) {
         let batch = batch.batch();
         self.0.push(batch.number(), |link| batch.set_next(link));
+    }
+
+    /// Pushes the batches of a chain in one step: its top is the top then.
+    pub(crate) fn push_chain(&self, boxes: &Boxes, chain: Chain) {
+        let (top, bottom) = chain.ends();
+        let bottom = boxes.get(bottom);
+        self.0.push(top, |link| bottom.set_next(link));
     }
 
     /// Pops a batch.

@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use crossbeam_epoch::LocalHandle;
 
+use super::outbox::Outbox;
 use super::{Domain, Gate};
 use crate::free::Magazine;
 use crate::sync::{Arc, Seat, local, thread_ordinal};
@@ -32,8 +33,8 @@ pub(super) struct Entry {
     pub(super) lending: Seat,
     /// Whether this thread has handed garbage over and not looked around since.
     pub(super) owes: Cell<bool>,
-    /// Whether what it handed over is still in its own bag, where nobody else reaches it.
-    pub(super) bagged: Cell<bool>,
+    /// What it has handed over and not handed on.
+    pub(super) outbox: Outbox,
     /// How often in a row this thread has stepped aside in vain, and how many batches had ripened then.
     pub(super) in_vain: Cell<(u32, u64)>,
 }
@@ -145,7 +146,7 @@ impl Entry {
             last_magazine: Cell::new(None),
             lending: domain.lenders.take_seat(),
             owes: Cell::new(false),
-            bagged: Cell::new(false),
+            outbox: Outbox::new(),
             in_vain: Cell::new((0, u64::MAX)),
         }
     }

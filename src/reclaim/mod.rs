@@ -2,13 +2,14 @@
 //!
 //! A store has a collector of its own, so that a stalled reader of one store holds no other back.
 //! A thread registers with it once ([`local`]); a [`Session`] is a pin together with the magazine
-//! that the thread's sessions share. The one thing that is ever deferred is the way of a batch out
-//! of limbo ([`Session::defer_ripening`]): it moves a box, reaches no slot and runs no user code.
+//! that the thread's sessions share. What is deferred is above all the way of batches out of limbo
+//! ([`Session::hand_over`]): it moves boxes, reaches no slot and runs no user code.
 //!
 //! The scheme is from K. Fraser, "Practical lock-freedom" (2004), in crossbeam's implementation.
 
 mod gate;
 mod local;
+mod outbox;
 mod session;
 
 pub(crate) use gate::Gate;

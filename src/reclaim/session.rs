@@ -134,25 +134,27 @@ impl Session {
 
     /// Sends a batch of Dead slots through limbo: after the grace period it is ripe.
     ///
-    /// The bag stays here until the pin moves or ends: before that its grace period cannot be over,
-    /// whoever has it, and one bag for all batches of a session is one to move between cores.
-    pub(crate) fn defer_ripening(&self, circulation: &Arc<Circulation>, batch: Owned) {
-        circulation.count_hand_over();
-        pause_point!("hand-over counted, not deferred");
+    /// It stays in the thread's outbox until a pin moves or ends, or somebody asks the collector to
+    /// advance: before that its grace period cannot be over, whoever has it, and all batches of a
+    /// session are one deferred call, counted once.
+    pub(crate) fn hand_over(&self, circulation: &Arc<Circulation>, batch: Owned) {
         self.entry.owes.set(true);
-        let (circulation, home) = (Arc::clone(circulation), self.entry.home);
-        let guard = self.guard.borrow();
-        let Some(guard) = guard.as_ref() else { unreachable!("nothing is deferred unpinned") };
-        if planted("push without a grace period") {
-            return circulation.ripen(batch, home);
-        }
-        // SAFETY: the call owns the circulation and, by the hand-over, the batch; neither belongs
-        // to a thread, so any may run it, at any time (invariant 5, 7). Three words: no allocation.
-        unsafe { guard.defer_unchecked(move || circulation.ripen(batch, home)) };
-        self.entry.bagged.set(true);
+        self.entry.outbox.put(circulation, batch);
     }
 
-    /// [`hand_on`], by the last session of the thread.
+    /// Batches that wait for their grace period, with those in this thread's outbox: they have it
+    /// before them. What is in the outboxes of others is behind their sessions, and not counted.
+    pub(crate) fn in_limbo(&self, circulation: &Circulation) -> u64 {
+        circulation.in_limbo() + self.entry.outbox.batches()
+    }
+
+    /// Batches that were ever sent into limbo, with those in this thread's outbox.
+    pub(crate) fn handed_over(&self, circulation: &Circulation) -> u64 {
+        circulation.handed_over() + self.entry.outbox.batches()
+    }
+
+    /// [`hand_on`], by the last session of the thread: whoever has handed over is gone by then, and may
+    /// have had the only pin.
     #[cold]
     fn hand_on_last(&self) {
         self.ensure_pinned();
@@ -164,16 +166,15 @@ impl Session {
     /// Frees what was unlinked after every session that could have seen it.
     ///
     /// # Safety
-    /// * The call owns what it touches, and runs no user code: any thread may run it, at any time,
-    ///   after the store is gone as well.
+    /// * As for [`defer_in_place`].
     pub(crate) unsafe fn defer_free(&self, free: impl FnOnce()) {
         if planted("segment freed at once") {
             return free();
         }
         let guard = self.guard.borrow();
         let Some(guard) = guard.as_ref() else { unreachable!("nothing is deferred unpinned") };
-        // SAFETY: the caller's duty (invariant 11). At most three words: no allocation.
-        unsafe { guard.defer_unchecked(free) };
+        // SAFETY: the caller's duty (invariant 11).
+        unsafe { defer_in_place(guard, free) };
         flush(&self.entry, guard);
     }
 
@@ -228,6 +229,10 @@ impl Session {
         }
         let participant = &self.entry.participant;
         let guard = self.guard.get_mut();
+        // First, or what this thread has handed over would not be counted. The pin moves now anyway.
+        if let Some(pinned) = guard {
+            hand_on(&self.entry, pinned);
+        }
         let before = circulation.ripened();
         let steps = match self.entry.in_vain.get() {
             (count, ripened) if ripened == before && count >= OFTEN_IN_VAIN => STEPS_IN_VAIN,
@@ -282,19 +287,48 @@ impl Session {
     }
 }
 
-/// Moves what the thread has in its bag to where others reach it, and asks the collector to advance:
-/// crossbeam has no other way to do either.
+/// Defers the way out of limbo of what is in the thread's outbox; moves what the thread has deferred to
+/// where others reach it, and asks the collector to advance: crossbeam has no other way to do either.
+///
+/// The grace period begins here, under the pin of whoever calls, and not with each hand-over.
 fn flush(entry: &Entry, guard: &Guard) {
-    entry.bagged.set(false);
+    if let Some((circulation, chain)) = entry.outbox.take() {
+        // The low bits tell the shard, and the call has three words.
+        let home = entry.home as u32;
+        circulation.count_hand_over(chain.batches());
+        pause_point!("hand-over counted, not deferred");
+        let ripen = move || circulation.ripen(chain, home as usize);
+        if planted("push without a grace period") {
+            ripen();
+        } else {
+            // SAFETY: the call owns the circulation and, by the hand-over, the chain; neither belongs
+            // to a thread, so any may run it, at any time (invariant 5, 7).
+            unsafe { defer_in_place(guard, ripen) };
+        }
+    }
     guard.flush();
 }
 
-/// [`flush`] for whoever is about to move or end the pin, if the bag has a batch in it.
+/// [`flush`] for whoever is about to move or end the pin, if there is something in the outbox.
 #[inline]
 fn hand_on(entry: &Entry, guard: &Guard) {
-    if entry.bagged.get() {
+    if !entry.outbox.is_empty() {
         flush(entry, guard);
     }
+}
+
+/// Defers a call that fits in the three words that crossbeam has room for: nothing is allocated for it.
+///
+/// # Safety
+/// * The call owns what it touches, and runs no user code: any thread may run it, at any time, after
+///   the store is gone as well.
+unsafe fn defer_in_place<F: FnOnce()>(guard: &Guard, call: F) {
+    // Not asked where a word has 32 bits, of which a chain takes three, nor in the models, whose
+    // counted references are longer: there crossbeam allocates.
+    const ASKED: bool = usize::BITS == 64 && !cfg!(all(loom, test));
+    const { assert!(!ASKED || size_of::<F>() <= 3 * size_of::<usize>(), "it would be allocated") };
+    // SAFETY: the caller's duty (invariant 7, 11).
+    unsafe { guard.defer_unchecked(call) };
 }
 
 /// # Safety
@@ -327,7 +361,7 @@ impl Drop for Session {
         if others > 0 {
             return;
         }
-        if self.entry.bagged.get() {
+        if !self.entry.outbox.is_empty() {
             self.hand_on_last();
         }
         if let Some(magazine) = self.entry.magazine.take() {

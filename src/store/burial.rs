@@ -167,14 +167,14 @@ impl<T> Core<T> {
 
     /// Sends a batch through limbo.
     pub(super) fn hand_over(&self, session: &Session, batch: Owned) {
-        session.defer_ripening(&self.circulation, batch);
+        session.hand_over(&self.circulation, batch);
     }
 
     /// Sends the Dead slots of this thread's magazine through limbo, if they are worth a box.
     pub(super) fn hand_over_collected(&self, session: &Session) {
         let Some(magazine) = self.magazine(session) else { return };
         let Some(batch) = magazine.collect() else { return };
-        if self.worth_a_box(&batch) {
+        if self.worth_a_box(session, &batch) {
             self.hand_over(session, batch);
         } else {
             magazine.put_aside(batch);
@@ -183,14 +183,14 @@ impl<T> Core<T> {
 
     /// Whether a batch that is not full goes into limbo as it is. When limbo is long already it
     /// would only wait there, and boxes that hold one slot each take more memory than the slots.
-    pub(super) fn worth_a_box(&self, batch: &Owned) -> bool {
-        self.circulation.in_limbo() < LONG_LIMBO || batch.len() >= PARTIAL_BATCH
+    pub(super) fn worth_a_box(&self, session: &Session, batch: &Owned) -> bool {
+        session.in_limbo(&self.circulation) < LONG_LIMBO || batch.len() >= PARTIAL_BATCH
     }
 
     /// Sends the Dead slots of a magazine that nobody had claimed through limbo, in their box or
     /// in this thread's.
     pub(super) fn hand_over_found(&self, session: &Session, mut batch: Owned) {
-        if self.worth_a_box(&batch) {
+        if self.worth_a_box(session, &batch) {
             return self.hand_over(session, batch);
         }
         while let Some(index) = batch.pop() {
@@ -271,7 +271,7 @@ impl<T> Reclaim<'_, T> {
         let circulation = &self.core.circulation;
         let (mut idle_rounds, mut extra_rounds) = (0, 0);
         self.sort_magazines();
-        let goal = circulation.handed_over();
+        let goal = self.session.handed_over(circulation);
         loop {
             let before = self.back;
             let ended = self.ended_here();
@@ -281,7 +281,7 @@ impl<T> Reclaim<'_, T> {
             if self.ended_here() > ended {
                 // A destructor has ended others: they are this call's to bring back.
                 extra_rounds = 0;
-            } else if circulation.in_limbo() == 0 {
+            } else if self.session.in_limbo(circulation) == 0 {
                 return;
             } else if circulation.ripened() >= goal {
                 extra_rounds += 1;

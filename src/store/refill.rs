@@ -159,7 +159,7 @@ impl<T> Core<T> {
     /// Asks the collector to advance until there is something to take.
     fn ripen(&self, session: &Session, take: impl Fn() -> Option<Owned>) -> Option<Owned> {
         for _ in 0..ADVANCES {
-            if self.circulation.in_limbo() == 0 {
+            if session.in_limbo(&self.circulation) == 0 {
                 return None;
             }
             session.advance();

@@ -302,7 +302,8 @@ impl<T> Core<T> {
         // Under a pin that stays the epoch moves once at most.
         let advances = if session.may_repin() { ADVANCES } else { 1 };
         ripe().or_else(|| {
-            (0..advances).take_while(|_| self.circulation.in_limbo() > 0).find_map(|_| {
+            let waits = |_: &u32| session.in_limbo(&self.circulation) > 0;
+            (0..advances).take_while(waits).find_map(|_| {
                 session.advance();
                 ripe()
             })

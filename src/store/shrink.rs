@@ -60,7 +60,7 @@ impl<T> Core<T> {
 
     /// Advances until the memory is back, and what was put into limbo too, or a pin stops it.
     fn see_freed(&self, session: &Session) {
-        let goal = self.circulation.handed_over();
+        let goal = session.handed_over(&self.circulation);
         let left = || (self.attic.waiting.get(), goal.saturating_sub(self.circulation.ripened()));
         let stuck = self.circulation.ripened() == self.stalled_at.get();
         let (mut before, mut idle_rounds) = (left(), 0);
