@@ -3,8 +3,9 @@
 mod support;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Barrier, Mutex};
 
-use hatchery::{Exhaustion, Limits, Reaped, Stats, Store};
+use hatchery::{Exhaustion, Handle, Limits, Pinned, Reaped, Stats, Store};
 use support::{Census, Counted, Dice, assert_accounts, panic_quietly, panics};
 
 #[test]
@@ -114,6 +115,122 @@ fn the_peak_is_the_most_ever_alive_at_once() {
     assert_eq!(store.stats().peak_live, peak);
     store.reset_stats();
     assert_eq!(store.stats().peak_live, 0);
+}
+
+#[test]
+fn the_peak_is_exact_for_one_thread_in_a_store_that_grows() {
+    let store = Store::<u64>::new();
+    let (mut dice, mut alive, mut peak) = (Dice::new(4), Vec::new(), 0);
+    for _ in 0..60 {
+        let mut pinned = store.pin();
+        for _ in 0..dice.roll(3000) {
+            alive.push(pinned.spawn_active(0).unwrap());
+        }
+        peak = peak.max(alive.len());
+        pinned.repin();
+        for _ in 0..dice.roll(3500).min(alive.len() as u64) {
+            pinned.despawn(alive.pop().unwrap()).unwrap();
+        }
+        drop(pinned);
+        // After the fall: what is alive while it is asked is seen anyway.
+        assert_eq!(store.stats().peak_live, peak);
+    }
+}
+
+/// By how much the peak may be wrong while two threads work: 32 for each of four tallies, two
+/// magazines' and two shards', and the batch in hand.
+const PEAK_IS_OFF: usize = 4 * 32 + 256;
+
+/// A store that has no limits, for two threads.
+fn store_of_two() -> Store<Vec<u64>> {
+    Store::builder().shards(2).retain(1000).build().unwrap()
+}
+
+/// Lets two threads, each with a session of its own, do some work in turns.
+fn in_turns(
+    store: &Store<Vec<u64>>,
+    rounds: usize,
+    work: impl Fn(usize, &mut Pinned<'_, Vec<u64>>) + Sync,
+) {
+    let barrier = Barrier::new(2);
+    std::thread::scope(|scope| {
+        for who in 0..2 {
+            let (barrier, work) = (&barrier, &work);
+            scope.spawn(move || {
+                let mut pinned = store.pin();
+                for turn in 0..2 * rounds {
+                    if turn % 2 == who {
+                        work(who, &mut pinned);
+                        pinned.repin();
+                    }
+                    barrier.wait();
+                }
+            });
+        }
+    });
+}
+
+/// Two threads begin `each` entities, seven in a turn, and end them again.
+#[track_caller]
+fn assert_peak_of_two_that_rise_in_turn(store: &Store<Vec<u64>>, each: usize) {
+    let alive = [(); 2].map(|()| Mutex::new(Vec::new()));
+    in_turns(store, each / 7, |who, pinned| {
+        let begun = (0..7).map(|_| pinned.spawn_active(Vec::new()).unwrap());
+        alive[who].lock().unwrap().extend(begun);
+    });
+    let most = store.len();
+    in_turns(store, each / 7, |who, pinned| {
+        let mut alive = alive[who].lock().unwrap();
+        for _ in 0..7 {
+            pinned.despawn(alive.pop().unwrap()).unwrap();
+        }
+    });
+    let stats = store.stats();
+    assert_eq!(stats.live, 0);
+    let seen = most - PEAK_IS_OFF..=most;
+    assert!(seen.contains(&stats.peak_live), "{} of {most}", stats.peak_live);
+}
+
+#[test]
+fn the_peak_of_two_that_rise_in_turn_is_seen_but_for_a_few() {
+    assert_peak_of_two_that_rise_in_turn(&store_of_two(), 3500);
+}
+
+#[test]
+fn the_peak_of_a_new_window_is_seen_however_many_were_alive_before() {
+    let store = store_of_two();
+    assert_peak_of_two_that_rise_in_turn(&store, 35_000);
+    store.reset_stats();
+    assert_peak_of_two_that_rise_in_turn(&store, 700);
+}
+
+/// One thread begins what the other ends.
+#[track_caller]
+fn assert_peak_of_a_producer_and_a_consumer(
+    spawn: impl Fn(&Store<Vec<u64>>, &Pinned<'_, Vec<u64>>) -> Handle + Sync,
+) {
+    let (store, alive) = (store_of_two(), Mutex::new(Vec::new()));
+    in_turns(&store, 2000, |who, pinned| {
+        let mut alive = alive.lock().unwrap();
+        match who {
+            0 => alive.extend((0..7).map(|_| spawn(&store, pinned))),
+            _ => assert_eq!(pinned.despawn_batch(&std::mem::take(&mut *alive)), 7),
+        }
+    });
+    let peak = store.stats().peak_live;
+    assert!((7..=7 + PEAK_IS_OFF).contains(&peak), "{peak} of 7");
+}
+
+#[test]
+fn the_peak_is_no_more_than_a_few_above_what_a_producer_and_a_consumer_had() {
+    assert_peak_of_a_producer_and_a_consumer(|_, pinned| pinned.spawn_active(Vec::new()).unwrap());
+}
+
+#[test]
+fn the_peak_is_no_more_than_a_few_above_where_payloads_serve_again() {
+    assert_peak_of_a_producer_and_a_consumer(|store, _| {
+        store.spawn_recycled(|_| ()).unwrap().activate()
+    });
 }
 
 #[test]

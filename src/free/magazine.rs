@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 use super::batch::{BATCH_CAPACITY, Owned};
+use super::peak::Peak;
 use crate::segment::Index;
 use crate::sync::{AtomicBool, AtomicPtr, Counter, Ordering, UnsafeCell, planted};
 
@@ -94,88 +95,6 @@ pub(crate) struct Magazine {
     pub(crate) peak: Peak,
     /// Refills in a row that grew the store before they gathered what lay about.
     pub(crate) growths: Counter,
-}
-
-/// The most that was alive at once, as far as this magazine's owner can tell.
-///
-/// What is kept up to date is the *headroom*: how many more may begin here before there are more
-/// than ever. One counter goes down at a beginning and up at an end.
-#[derive(Debug)]
-pub(crate) struct Peak {
-    highest: Counter,
-    headroom: Counter,
-    /// How many looks at the others may be left out.
-    rests: Counter,
-}
-
-impl Peak {
-    fn new() -> Peak {
-        Peak { highest: Counter::new(0), headroom: Counter::new(0), rests: Counter::new(0) }
-    }
-
-    /// The most that was alive at once since the window of statistics began.
-    pub(crate) fn highest(&self) -> u64 {
-        self.highest.get()
-    }
-
-    /// Begins a window with so many alive. An owner that counts at the same moment may undo it in
-    /// part: the peak is exact for a thread that works alone.
-    pub(crate) fn restart(&self, live: u64) {
-        self.highest.set(live);
-        self.headroom.set(0);
-    }
-
-    /// Whether it is time to look again at what the others have: that reads lines of every thread,
-    /// so the more there are, the seldomer.
-    pub(crate) fn is_due(&self) -> bool {
-        let rests = self.rests.get();
-        self.rests.set(rests.saturating_sub(1));
-        rests == 0
-    }
-
-    /// Takes note of what is alive now, everywhere, by so many tallies.
-    pub(crate) fn look_up(&self, live: u64, tallies: usize) {
-        self.rests.set(tallies as u64 / 4);
-        let before = self.highest();
-        self.highest.set(before.max(live));
-        self.headroom.set(before.saturating_sub(live));
-    }
-
-    /// One more is alive.
-    #[inline]
-    pub(crate) fn rise(&self) {
-        let left = self.headroom.get().wrapping_sub(1);
-        self.headroom.set(left);
-        if (left as i64) < 0 {
-            self.rise_above();
-        }
-    }
-
-    /// More are alive than ever.
-    #[cold]
-    fn rise_above(&self) {
-        self.headroom.set(0);
-        self.highest.add_owned(1);
-    }
-
-    /// So many more are alive.
-    pub(crate) fn rise_by(&self, n: u64) {
-        let headroom = self.headroom.get();
-        self.headroom.set(headroom.saturating_sub(n));
-        self.highest.add_owned(n.saturating_sub(headroom));
-    }
-
-    /// One less is alive.
-    #[inline]
-    pub(crate) fn fall(&self) {
-        self.fall_by(1);
-    }
-
-    /// So many less are alive.
-    #[inline]
-    pub(crate) fn fall_by(&self, n: u64) {
-        self.headroom.add_owned(n);
-    }
 }
 
 /// What became of an index that was given back.

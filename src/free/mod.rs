@@ -22,6 +22,7 @@ mod boxes;
 mod chain;
 mod circulation;
 mod magazine;
+mod peak;
 mod treiber;
 
 pub(crate) use batch::{BATCH_CAPACITY, Owned};

@@ -58,7 +58,6 @@ impl<T> Core<T> {
     /// Fills the magazine, or says why there is nothing to fill it with.
     #[cold]
     pub(super) fn refill(&self, session: &Session, nested: bool) -> Result<(), SpawnFailure> {
-        self.look_up_others(&*session.magazine(&self.circulation)?);
         // At every refill, not only when nothing else is left: under a pin that lends payloads out
         // they cannot ripen on the spot, and have to be in limbo by then.
         self.collect_dead(session);
@@ -92,9 +91,11 @@ impl<T> Core<T> {
         }
     }
 
-    /// Puts a batch into the magazine.
+    /// Puts a batch into the magazine: what every refill ends with, also one that a `spawn_recycled`
+    /// makes for itself. So this is where a spawner looks at what others have, for its peak.
     pub(super) fn load(&self, session: &Session, batch: Owned) -> Result<(), SpawnFailure> {
         let magazine = session.magazine(&self.circulation)?;
+        self.look_up_others(&magazine);
         if let Some(empty) = magazine.load(batch) {
             self.circulation.put_empty(empty);
         }

@@ -157,7 +157,8 @@ impl<T> Core<T> {
             + stash
     }
 
-    /// Tells a magazine what is alive, for its peak.
+    /// Tells a magazine what is alive, for its peak, when that is due. Complexity: then, a line or two
+    /// of each other magazine.
     #[cold]
     pub(super) fn look_up_others(&self, magazine: &Magazine) {
         if magazine.peak.is_due() {
