@@ -24,6 +24,14 @@ impl<'t, T> Run<'t, T> {
     }
 }
 
+impl<T> Clone for Run<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Run<'_, T> {}
+
 impl<T> Default for Run<'_, T> {
     fn default() -> Self {
         Run { slots: &[], marks: &[] }

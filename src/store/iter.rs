@@ -26,7 +26,7 @@ const ASKED_FOR: Range<usize> = 33..1024;
 const AHEAD: usize = 4608;
 
 /// How many scattered slots ahead of itself a scan asks for.
-const SOME_AHEAD: usize = 32;
+const SOME_AHEAD: usize = 16;
 
 /// Asks for the slot so many bytes from this one.
 #[inline(always)]
@@ -68,8 +68,8 @@ pub(super) struct Scan<'c, T> {
     filter: Filter,
     /// What it looks at: slots in a row, or a scattered one.
     slots: slice::Iter<'c, Slot<T>>,
-    /// The index of the first of them.
-    index: u32,
+    /// The index of the last of them.
+    last: u32,
     place: Near,
     /// How many bytes ahead of each of them it asks for another.
     reach: usize,
@@ -87,7 +87,7 @@ impl<'c, T> Scan<'c, T> {
             core,
             filter,
             slots: [].iter(),
-            index: 0,
+            last: 0,
             place: Near::of(0),
             reach: 0,
             asked: [const { None }; SOME_AHEAD],
@@ -96,17 +96,19 @@ impl<'c, T> Scan<'c, T> {
         }
     }
 
-    /// Goes on to what it looks at next; whether there is anything.
-    #[inline(always)]
+    /// Goes on to what it looks at next; whether there is anything. A call, so that `next` stays short
+    /// enough to be in line.
+    #[inline(never)]
     fn go_on(&mut self) -> bool {
         loop {
             if let Some(Marked { slot, index, place }) = self.take_asked() {
-                (self.slots, self.index, self.place) = (slice::from_ref(slot).iter(), index, place);
+                (self.slots, self.last, self.place) = (slice::from_ref(slot).iter(), index, place);
                 self.reach = 0;
                 return true;
             }
             if let Some(Row { slots, index, place }) = self.windows.next_row() {
-                (self.slots, self.index, self.place) = (slots.iter(), index, place);
+                (self.slots, self.place) = (slots.iter(), place);
+                self.last = index + (slots.len() as u32 - 1);
                 self.reach = AHEAD;
                 return true;
             }
@@ -127,10 +129,18 @@ impl<'c, T> Scan<'c, T> {
     }
 
     /// Asks for the first scattered slots behind a row; whether there are any.
+    #[inline(always)]
     fn ask_some(&mut self) -> bool {
         self.turn = 0;
-        self.asked = std::array::from_fn(|_| self.ask_scattered());
-        self.asked[0].is_some()
+        let mut some = 0;
+        while some < SOME_AHEAD {
+            self.asked[some] = self.ask_scattered();
+            if self.asked[some].is_none() {
+                break;
+            }
+            some += 1;
+        }
+        some > 0
     }
 
     #[inline(always)]
@@ -164,8 +174,7 @@ impl<'c, T> Iterator for Scan<'c, T> {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             while let Some(slot) = self.slots.next() {
-                let index = self.index;
-                self.index += 1;
+                let index = self.last - self.slots.len() as u32;
                 ask(slot, self.reach);
                 if let Some(entity) = self.read(index, slot) {
                     return Some(entity);
@@ -183,7 +192,8 @@ impl<'c, T> Iterator for Scan<'c, T> {
         let mut folded = init;
         loop {
             let (slots, reach) = (std::mem::take(&mut self.slots), self.reach);
-            for (slot, index) in slots.zip(self.index..) {
+            let first = self.last + 1 - slots.len() as u32;
+            for (slot, index) in slots.zip(first..) {
                 ask(slot, reach);
                 if let Some(entity) = self.read(index, slot) {
                     folded = f(folded, entity);
