@@ -24,14 +24,6 @@ impl<'t, T> Run<'t, T> {
     }
 }
 
-impl<T> Clone for Run<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Run<'_, T> {}
-
 impl<T> Default for Run<'_, T> {
     fn default() -> Self {
         Run { slots: &[], marks: &[] }
@@ -101,7 +93,7 @@ mod tests {
         while at < end {
             let run = table.marked_run(at, end).unwrap();
             for (mark, index) in run.marks.iter().zip(at..) {
-                assert!(ptr::eq(mark, table.mark(Index(index as u32), Near::of(index))), "{index}");
+                assert!(ptr::eq(mark, table.mark(index, Near::of(index))), "{index}");
             }
             // Not only from where a segment begins.
             at += (run.slots.len() as u64).min(1000);

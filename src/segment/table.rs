@@ -5,8 +5,8 @@ use std::ptr::{self, NonNull};
 
 use super::sides::{allocate_segment, free_segment, layout_made};
 use super::{
-    DIRECTORIES, DIRECTORY_BITS, FULL_BITS, Index, NEAR, NEAR_FULL, NEAR_SLOTS, Near, Segment,
-    Sides,
+    DIRECTORIES, DIRECTORY_BITS, FULL_BITS, Index, MAX_SLOTS, NEAR, NEAR_FULL, NEAR_SLOTS, Near,
+    Segment, Sides,
 };
 use crate::memory::{OutOfMemory, allocate_zeroed};
 use crate::slot::{Header, Slot};
@@ -199,18 +199,19 @@ impl<T, H: Header> Table<T, H> {
         behind
     };
 
-    /// The mark of a slot that the caller owns: whether it may be in use.
+    /// The mark of a slot that the caller owns: whether it may be in use. Of a number, so that whoever has
+    /// found the slot has made the comparison already.
     #[inline(always)]
-    pub(crate) fn mark(&self, index: Index, place: Near) -> &AtomicU8 {
-        debug_assert!(self.sides.marks);
-        let mark = if u64::from(index.0) < NEAR_SLOTS {
+    pub(crate) fn mark(&self, seq: u64, place: Near) -> &AtomicU8 {
+        debug_assert!(self.sides.marks && seq < MAX_SLOTS);
+        let mark = if seq < NEAR_SLOTS {
             // Relaxed: as in `side`.
             let origin = self.near[place.0 as usize].load(Ordering::Relaxed);
-            let behind = Self::MARKS[place.0 as usize].wrapping_add(index.0 as usize * MARK);
+            let behind = Self::MARKS[place.0 as usize].wrapping_add(seq as usize * MARK);
             origin.wrapping_byte_add(behind).cast()
         } else {
             seldom();
-            self.side(index, Sides::marks_offset::<T, H>)
+            self.side(Index(seq as u32), Sides::marks_offset::<T, H>)
         };
         // SAFETY: the marks lie behind the slots, one for each; they are shared and only changed as
         // atomics (invariant 11, 12).

@@ -29,8 +29,7 @@ impl<T> Core<T> {
     #[inline(always)]
     pub(super) fn bury(&self, session: &Session, h: Handle, event: Event) {
         pause_point!("dead, not buried");
-        self.unmark(h);
-        self.bury_with(session, Self::index(h), event, self.permits.as_ref());
+        self.bury_with(session, h, event, self.permits.as_ref());
     }
 
     /// `bury` for a slot whose permit goes straight to the caller.
@@ -38,14 +37,14 @@ impl<T> Core<T> {
         pause_point!("evicted, not buried");
         self.count(session, Event::Overwritten);
         let permits = self.permits.as_ref().filter(|_| planted("evicted unit given back as well"));
-        self.unmark(h);
-        self.bury_with(session, Self::index(h), Event::Reaped, permits);
+        self.bury_with(session, h, Event::Reaped, permits);
     }
 
-    /// `bury` for a slot that has no mark any more.
     #[inline(always)]
-    fn bury_with(&self, session: &Session, index: Index, event: Event, permits: Option<&Permits>) {
-        let magazine = self.magazine(session);
+    fn bury_with(&self, session: &Session, h: Handle, event: Event, permits: Option<&Permits>) {
+        let (magazine, index) = (self.magazine(session), Self::index(h));
+        // After the magazine, whose claim would wait for it.
+        self.unmark(h);
         match magazine {
             Some(magazine) => {
                 magazine.tally.of(event).add_owned(1);
@@ -70,7 +69,10 @@ impl<T> Core<T> {
         }
         pause_point!("dead, not buried");
         let Some(magazine) = self.magazine(session) else {
-            return indices.iter().for_each(|&index| self.bury_with(session, index, event, None));
+            return indices.iter().for_each(|&index| {
+                self.count_foreign(session.home(), event);
+                self.put_dead(session.home(), index);
+            });
         };
         magazine.tally.of(event).add_owned(indices.len() as u64);
         magazine.peak.fall_by(indices.len() as u64);

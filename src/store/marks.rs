@@ -9,6 +9,7 @@
 
 use super::core::Core;
 use crate::handle::Handle;
+use crate::segment::{Index, Near};
 use crate::sync::{AtomicU8, Ordering};
 
 /// So many slots are looked up in the marks at a time.
@@ -18,18 +19,18 @@ pub(super) const WINDOW: usize = u64::BITS as usize;
 const SAMPLE: usize = 8;
 
 impl<T> Core<T> {
-    /// Marks the slot of an entity that the caller is about to make.
+    /// Marks a slot, in which the caller is about to make an entity.
     #[inline(always)]
-    pub(super) fn mark(&self, h: Handle) {
+    pub(super) fn mark(&self, index: Index, place: Near) {
         // Relaxed: handed on with the entity, by the Release P1 of whoever shows it.
-        self.table.mark(Self::index(h), h.place()).store(1, Ordering::Relaxed);
+        self.table.mark(index.0.into(), place).store(1, Ordering::Relaxed);
     }
 
     /// Takes the mark off the slot of an entity that has ended, before the caller gives its index back.
     #[inline(always)]
     pub(super) fn unmark(&self, h: Handle) {
         // Relaxed: handed on with the index, by whatever Release it goes on its way with.
-        self.table.mark(Self::index(h), h.place()).store(0, Ordering::Relaxed);
+        self.table.mark(self.number(h), h.place()).store(0, Ordering::Relaxed);
     }
 }
 

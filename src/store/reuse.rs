@@ -237,8 +237,8 @@ impl<T> Core<T> {
                 slot.word.set(word.buried_empty());
             }
             if let Some(generation) = self.renew(session, slot) {
+                self.mark(index, place);
                 let handle = self.handle_at(index, place, generation);
-                self.mark(handle);
                 let vacancy = Vacancy { slot, index, handle, magazine, forced: false };
                 return Ok((vacancy, furnished));
             }

@@ -107,10 +107,10 @@ impl<T> Core<T> {
         let slot = self.table.known_at(index, place);
         let count = |event| magazine.tally.of(event).add_owned(1);
         let generation = self.renew_counted(session, slot, count)?;
-        let handle = self.handle_at(index, place, generation);
         if !planted("marked after it is shown") {
-            self.mark(handle);
+            self.mark(index, place);
         }
+        let handle = self.handle_at(index, place, generation);
         Some(Vacancy { slot, index, handle, magazine, forced: false })
     }
 
