@@ -7,11 +7,15 @@ use loom::thread;
 use super::grave::{Graveyard, Tomb};
 use super::model;
 use super::store::{tiny, unlimited};
-use crate::store::Store;
-use crate::{EntityId, Handle, SceneId};
+use crate::store::{Pinned, Store};
+use crate::{EntityId, Handle, SceneId, State};
 
 fn is_in_a_scan(store: &Store<Tomb>, handle: Handle) -> bool {
-    store.pin().iter().any(|(other, _)| other == handle)
+    is_met(&store.pin(), handle)
+}
+
+fn is_met(pinned: &Pinned<'_, Tomb>, handle: Handle) -> bool {
+    pinned.iter().any(|(other, _)| other == handle)
 }
 
 /// Who has seen an entity has received its mark: here by a handle that it has guessed.
@@ -27,6 +31,47 @@ fn entity_that_somebody_has_seen_is_in_a_scan() {
             }
         });
         assert_eq!(store.spawn_active(graveyard.tomb(1)).unwrap(), guessed);
+        reader.join().unwrap();
+        drop(store);
+        graveyard.assert_all_dropped();
+    });
+}
+
+/// A look at its state tells of an entity as well. Under one pin, as below: the fence of another would
+/// receive the mark.
+#[test]
+fn entity_whose_state_somebody_has_seen_is_in_a_scan() {
+    model("state_against_scan", 10, || {
+        let (graveyard, store) = (Graveyard::default(), tiny(1, 0));
+        let other = store.clone();
+        let guessed = Handle::new(EntityId::new(SceneId(1), 0).unwrap(), NonZeroU32::MIN);
+        let reader = thread::spawn(move || {
+            let pinned = other.pin();
+            if pinned.state(guessed) == Ok(State::Active) {
+                assert!(is_met(&pinned, guessed));
+            }
+        });
+        assert_eq!(store.spawn_active(graveyard.tomb(1)).unwrap(), guessed);
+        reader.join().unwrap();
+        drop(store);
+        graveyard.assert_all_dropped();
+    });
+}
+
+/// Who activates an entity by its handle need not have heard of it from whoever spawned it.
+#[test]
+fn entity_that_somebody_else_has_activated_is_in_a_scan() {
+    model("activated_against_scan", 10, || {
+        let (graveyard, store) = (Graveyard::default(), tiny(1, 0));
+        let other = store.clone();
+        let guessed = Handle::new(EntityId::new(SceneId(1), 0).unwrap(), NonZeroU32::MIN);
+        let reader = thread::spawn(move || {
+            let pinned = other.pin();
+            if pinned.activate(guessed).is_ok() {
+                assert!(is_met(&pinned, guessed));
+            }
+        });
+        assert_eq!(store.spawn(graveyard.tomb(1)).unwrap().detach(), guessed);
         reader.join().unwrap();
         drop(store);
         graveyard.assert_all_dropped();

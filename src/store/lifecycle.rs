@@ -347,9 +347,10 @@ impl<T> Core<T> {
         Reaped::Done
     }
 
-    /// The word of an entity that is alive. The session keeps the slot, though no payload is read.
+    /// The word of an entity that is alive. The session keeps the slot, though no payload is read:
+    /// whoever is told that it is Active receives its mark, and meets it in a scan.
     pub(super) fn alive(&self, _session: &Session, h: Handle) -> Result<SlotWord, LookupError> {
-        let word = self.find(h)?.word.peek();
+        let word = self.find(h)?.word.read();
         if word.alive_under(h.generation_bits()) { Ok(word) } else { Err(Self::missing(h, word)) }
     }
 

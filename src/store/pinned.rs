@@ -104,7 +104,8 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
     /// # Errors
     /// As for [`get`](Pinned::get).
     pub fn holds(&self, h: Handle) -> Result<u32, LookupError> {
-        let word = self.core.find(h)?.word.peek();
+        // As in `Core::alive`: the caller is told that the entity is there.
+        let word = self.core.find(h)?.word.read();
         if word.readable_by(h) {
             return Ok(word.holds());
         }

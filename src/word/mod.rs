@@ -72,8 +72,10 @@ impl StateWord {
     /// Pending → Active by handle.
     pub(crate) fn activate(&self, generation: u32) -> Result<SlotWord, (SlotWord, Refusal)> {
         // Release P1: what this thread wrote beside the payload; the payload itself was released
-        // by `detach`, whose release sequence this read-modify-write continues.
-        self.change(self.peek(), generation, ord!(Release: P1), SlotWord::activate)
+        // by `detach`, whose release sequence this read-modify-write continues. Acquire P2: receives
+        // what was written before `detach`, above all the slot's mark, without which a scan of this
+        // thread, or of one that it tells, would pass over the entity.
+        self.change(self.peek(), generation, ord!(AcqRel: P1, P2), SlotWord::activate)
     }
 
     /// Takes the guard of a Pending entity by handle: the caller owes it `publish`.
