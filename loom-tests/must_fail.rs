@@ -79,7 +79,7 @@ const FAULTS: [(&str, &str); 43] = [
         "pool_overwriting::overwritten_lease_dropped_against_the_last_pool_frees_once",
     ),
     ("marked after it is shown", "scan::entity_that_somebody_has_seen_is_in_a_scan"),
-    ("mark taken off too late", "scan::entity_in_a_slot_buried_from_outside_is_in_a_scan"),
+    ("batch said to be marked", "scan::entity_in_a_slot_that_was_used_before_is_in_a_scan"),
     ("segment freed at once", "shrink::stale_handle_against_shrink_finds_its_end_or_nothing"),
     ("generations not kept", "shrink::stale_handle_against_a_regrow_never_sees_a_forgetful_slot"),
     (

@@ -78,10 +78,10 @@ fn entity_that_somebody_else_has_activated_is_in_a_scan() {
     });
 }
 
-/// The mark that a burial takes off is that of the entity it buries, not of the next one in the slot.
+/// A slot that comes out of limbo without a mark has one again before it is used.
 #[test]
-fn entity_in_a_slot_buried_from_outside_is_in_a_scan() {
-    model("buried_against_scan", 100, || {
+fn entity_in_a_slot_that_was_used_before_is_in_a_scan() {
+    model("used_again_against_scan", 100, || {
         let (graveyard, store) = (Graveyard::default(), unlimited());
         let old = store.spawn_active(graveyard.tomb(1)).unwrap();
         store.spawn_active(graveyard.tomb(2)).unwrap();

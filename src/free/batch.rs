@@ -32,6 +32,8 @@ pub(super) struct Contents {
 #[derive(Debug)]
 struct Indices {
     len: u32,
+    /// Whether slots are in it that have no mark.
+    unmarked: bool,
     indices: [u32; BATCH_CAPACITY],
 }
 
@@ -69,7 +71,8 @@ pub(crate) struct Owned(NonNull<Contents>);
 impl Contents {
     /// Of an empty box.
     pub(super) fn of(batch: &Batch) -> Contents {
-        let indices = UnsafeCell::new(Indices { len: 0, indices: [0; BATCH_CAPACITY] });
+        let indices =
+            UnsafeCell::new(Indices { len: 0, unmarked: false, indices: [0; BATCH_CAPACITY] });
         Contents { batch: NonNull::from(batch), indices }
     }
 }
@@ -183,8 +186,20 @@ impl Owned {
         self.contents(|contents| contents.indices.swap(one, other));
     }
 
+    /// Whether slots may be in it that have no mark.
+    pub(crate) fn is_unmarked(&self) -> bool {
+        self.contents(|contents| contents.unmarked)
+    }
+
+    /// Notes whether slots are in it that have no mark.
+    pub(crate) fn set_unmarked(&mut self, unmarked: bool) {
+        self.contents(|contents| contents.unmarked = unmarked);
+    }
+
     /// Moves what another batch holds on top; there is room for it.
     pub(crate) fn append(&mut self, other: &mut Owned) {
+        let unmarked = self.is_unmarked() || other.is_unmarked();
+        self.set_unmarked(unmarked);
         for position in 0..other.len() {
             self.push(other.at(position));
         }

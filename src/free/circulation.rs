@@ -156,8 +156,9 @@ impl Circulation {
     }
 
     /// Gives an empty box back.
-    pub(crate) fn put_empty(&self, empty: Owned) {
+    pub(crate) fn put_empty(&self, mut empty: Owned) {
         debug_assert!(empty.is_empty());
+        empty.set_unmarked(false);
         self.empties.push(empty);
     }
 

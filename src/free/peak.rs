@@ -50,7 +50,7 @@ impl Peak {
 
     /// How many are alive, as far as this magazine's owner knows; none, where it has ended more of
     /// others' than it has seen.
-    fn known(&self) -> u64 {
+    pub(crate) fn known(&self) -> u64 {
         self.highest().saturating_sub(self.headroom.get())
     }
 

@@ -199,9 +199,8 @@ impl<T, H: Header> Table<T, H> {
         behind
     };
 
-    /// The mark of a slot that the caller owns: whether it may be in use. Of a number, so that whoever has
-    /// found the slot has made the comparison already.
-    #[inline(always)]
+    /// The mark of a slot that the caller owns: whether it may be in use.
+    #[inline]
     pub(crate) fn mark(&self, seq: u64, place: Near) -> &AtomicU8 {
         debug_assert!(self.sides.marks && seq < MAX_SLOTS);
         let mark = if seq < NEAR_SLOTS {

@@ -104,7 +104,6 @@ impl<T> Core<T> {
         for (slot, &handle) in slots.iter().zip(handles) {
             let &Some(slot) = slot else { continue };
             if slot.word.end_plain(handle.generation_bits()) {
-                self.unmark(handle);
                 dead[count] = Self::index(handle);
                 count += 1;
                 continue;

@@ -43,8 +43,6 @@ impl<T> Core<T> {
     #[inline(always)]
     fn bury_with(&self, session: &Session, h: Handle, event: Event, permits: Option<&Permits>) {
         let (magazine, index) = (self.magazine(session), Self::index(h));
-        // After the magazine, whose claim would wait for it.
-        self.unmark(h);
         match magazine {
             Some(magazine) => {
                 magazine.tally.of(event).add_owned(1);
@@ -61,7 +59,7 @@ impl<T> Core<T> {
         }
     }
 
-    /// [`bury`](Self::bury) for many slots, in a store without a capacity, which have no marks any more.
+    /// [`bury`](Self::bury) for many slots, in a store without a capacity.
     pub(super) fn bury_many(&self, session: &Session, mut indices: &[Index], event: Event) {
         debug_assert!(self.permits.is_none(), "nobody waits for what is given back late");
         if indices.is_empty() {
@@ -96,7 +94,6 @@ impl<T> Core<T> {
     /// Takes a slot back that was reserved and not used: into the magazine, or else through limbo,
     /// never on a list (Rule L).
     pub(super) fn put_back(&self, session: &Session, h: Handle) {
-        self.unmark(h);
         let index = Self::index(h);
         let word = &self.table.known(index).word;
         word.set(word.peek().vacant());
@@ -110,17 +107,10 @@ impl<T> Core<T> {
     /// compare-and-swap, without pin or allocation.
     pub(super) fn bury_foreign(&self, home: usize, h: Handle, event: Event) {
         self.count_foreign(home, event);
-        let unmarks_late = planted("mark taken off too late");
-        if !unmarks_late {
-            self.unmark(h);
-        }
         // The slot before its permit: nothing is pinned here, so whoever takes the permit must find
         // the slot, or it would be told of readers that do not exist.
         self.put_dead(home, Self::index(h));
         pause_point!("buried from outside, permit not given back");
-        if unmarks_late {
-            self.unmark(h);
-        }
         if let Some(permits) = &self.permits {
             permits.give(home);
         }
@@ -168,7 +158,10 @@ impl<T> Core<T> {
     }
 
     /// Sends a batch through limbo.
-    pub(super) fn hand_over(&self, session: &Session, batch: Owned) {
+    pub(super) fn hand_over(&self, session: &Session, mut batch: Owned) {
+        if !batch.is_unmarked() && self.many_lie_free(session) {
+            self.unmark_all(&mut batch);
+        }
         session.hand_over(&self.circulation, batch);
     }
 

@@ -68,7 +68,6 @@ impl<T> Ending<'_, T> {
             // Somebody may wait for it.
             return self.core.bury(&self.session, h, Event::Reaped);
         }
-        self.core.unmark(h);
         self.buried[self.count] = Core::<T>::index(h);
         self.count += 1;
         if self.count == TOGETHER {

@@ -162,6 +162,7 @@ impl<T> Core<T> {
                 for index in taken.rev() {
                     batch.push(Index(index as u32));
                 }
+                batch.set_unmarked(true);
                 Ok(Some(batch))
             }
             outcome => {

@@ -158,7 +158,7 @@ impl<T> Core<T> {
         self.stamp(index);
         slot.word.publish(handle.generation_bits());
         if planted("marked after it is shown") {
-            self.mark(index, handle.place());
+            self.mark(index, true);
         }
         Self::count_spawn(magazine, Event::Shown);
         handle

@@ -93,8 +93,9 @@ impl<T> Core<T> {
 
     /// Puts a batch into the magazine: what every refill ends with, also one that a `spawn_recycled`
     /// makes for itself. So this is where a spawner looks at what others have, for its peak.
-    pub(super) fn load(&self, session: &Session, batch: Owned) -> Result<(), SpawnFailure> {
+    pub(super) fn load(&self, session: &Session, mut batch: Owned) -> Result<(), SpawnFailure> {
         let magazine = session.magazine(&self.circulation)?;
+        self.mark_all(&mut batch);
         self.look_up_others(&magazine);
         if let Some(empty) = magazine.load(batch) {
             self.circulation.put_empty(empty);

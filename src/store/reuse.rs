@@ -237,7 +237,6 @@ impl<T> Core<T> {
                 slot.word.set(word.buried_empty());
             }
             if let Some(generation) = self.renew(session, slot) {
-                self.mark(index, place);
                 let handle = self.handle_at(index, place, generation);
                 let vacancy = Vacancy { slot, index, handle, magazine, forced: false };
                 return Ok((vacancy, furnished));

@@ -293,8 +293,12 @@ impl<T> Shrink<'_, T> {
             for &index in dealt.iter().rev() {
                 batch.push(index);
             }
+            // They came from here and there.
+            batch.set_unmarked(false);
+            self.core.unmark_all(&mut batch);
             match own.filter(|_| number == 0) {
                 Some(own) => {
+                    self.core.mark_all(&mut batch);
                     if let Some(empty) = own.load(batch) {
                         self.core.circulation.put_empty(empty);
                     }

@@ -107,9 +107,6 @@ impl<T> Core<T> {
         let slot = self.table.known_at(index, place);
         let count = |event| magazine.tally.of(event).add_owned(1);
         let generation = self.renew_counted(session, slot, count)?;
-        if !planted("marked after it is shown") {
-            self.mark(index, place);
-        }
         let handle = self.handle_at(index, place, generation);
         Some(Vacancy { slot, index, handle, magazine, forced: false })
     }
