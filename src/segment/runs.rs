@@ -56,6 +56,16 @@ impl<T, H: Header> Table<T, H> {
 }
 
 impl<T> Table<T> {
+    /// All marks of the segment of a slot that the caller owns, and the index of the first.
+    pub(crate) fn marks_around(&self, index: Index) -> (u32, &[AtomicU8]) {
+        let segment = Segment::of(index);
+        let begin = segment.begin() as u64;
+        match self.marked_run(begin, begin + segment.slots() as u64) {
+            Ok(run) => (begin as u32, run.marks),
+            Err(_) => unreachable!("an owner of a slot keeps its segment"),
+        }
+    }
+
     /// As [`run`](Table::run), with their marks.
     pub(crate) fn marked_run(&self, from: u64, end: u64) -> Result<Run<'_, T>, u64> {
         debug_assert!(self.sides.marks);
@@ -83,18 +93,17 @@ mod tests {
 
     const SIDES: Sides = Sides { marks: true, stamps: true, links: true };
 
-    /// By the arithmetic of one slot and by that of a run, in small segments, full ones, and far ones.
+    /// In small segments, full ones, and far ones.
     #[test]
-    fn mark_of_a_slot_is_that_of_its_place_in_a_run() {
+    fn marks_of_a_segment_are_those_of_the_runs_in_it() {
         let table = Table::<[u8; 3]>::new(SIDES);
         let end = 4 << 16;
         table.ensure(0, end).unwrap();
         let mut at = 0;
         while at < end {
             let run = table.marked_run(at, end).unwrap();
-            for (mark, index) in run.marks.iter().zip(at..) {
-                assert!(ptr::eq(mark, table.mark(index, Near::of(index))), "{index}");
-            }
+            let (begin, marks) = table.marks_around(Index(at as u32));
+            assert!(ptr::eq(&marks[(at - u64::from(begin)) as usize..], run.marks), "from {at}");
             // Not only from where a segment begins.
             at += (run.slots.len() as u64).min(1000);
         }

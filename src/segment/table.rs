@@ -5,12 +5,12 @@ use std::ptr::{self, NonNull};
 
 use super::sides::{allocate_segment, free_segment, layout_made};
 use super::{
-    DIRECTORIES, DIRECTORY_BITS, FULL_BITS, Index, MAX_SLOTS, NEAR, NEAR_FULL, NEAR_SLOTS, Near,
-    Segment, Sides,
+    DIRECTORIES, DIRECTORY_BITS, FULL_BITS, Index, NEAR, NEAR_FULL, NEAR_SLOTS, Near, Segment,
+    Sides,
 };
 use crate::memory::{OutOfMemory, allocate_zeroed};
 use crate::slot::{Header, Slot};
-use crate::sync::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Counter, Ordering};
+use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Counter, Ordering};
 
 /// The origins of 2^10 segments.
 struct Directory<T, H: Header>([AtomicPtr<Slot<T, H>>; 1 << DIRECTORY_BITS]);
@@ -29,9 +29,6 @@ pub(crate) struct Table<T, H: Header = ()> {
 
 /// In what offsets are counted: slots are aligned to it.
 type Unit = u64;
-
-/// How many bytes a mark takes: more than one in a model.
-const MARK: usize = size_of::<AtomicU8>();
 
 /// What stands in the place of a segment whose memory was given back, where null says that there
 /// never was one: so nobody who comes late makes one with generations from zero there. Origins
@@ -183,38 +180,6 @@ impl<T, H: Header> Table<T, H> {
             Some(slot) => slot,
             None => unreachable!("an index is given out after its segment exists, which it keeps"),
         }
-    }
-
-    /// How far behind its origin the marks of a segment would begin if they reached back to slot 0, by
-    /// its place.
-    const MARKS: &'static [usize; NEAR] = &{
-        let (mut behind, mut place) = ([0; NEAR], 0);
-        while place < NEAR {
-            let segment = Segment(place);
-            let first = size_of::<Slot<T, H>>().wrapping_mul(segment.begin());
-            let marks = first.wrapping_add(Sides::marks_offset::<T, H>(segment.slots()));
-            behind[place] = marks.wrapping_sub(MARK * segment.begin());
-            place += 1;
-        }
-        behind
-    };
-
-    /// The mark of a slot that the caller owns: whether it may be in use.
-    #[inline]
-    pub(crate) fn mark(&self, seq: u64, place: Near) -> &AtomicU8 {
-        debug_assert!(self.sides.marks && seq < MAX_SLOTS);
-        let mark = if seq < NEAR_SLOTS {
-            // Relaxed: as in `side`.
-            let origin = self.near[place.0 as usize].load(Ordering::Relaxed);
-            let behind = Self::MARKS[place.0 as usize].wrapping_add(seq as usize * MARK);
-            origin.wrapping_byte_add(behind).cast()
-        } else {
-            seldom();
-            self.side(Index(seq as u32), Sides::marks_offset::<T, H>)
-        };
-        // SAFETY: the marks lie behind the slots, one for each; they are shared and only changed as
-        // atomics (invariant 11, 12).
-        unsafe { &*mark }
     }
 
     /// The link of a slot in the dead stack of a shard.

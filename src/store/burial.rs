@@ -6,7 +6,6 @@ use super::core::Core;
 use super::permits::Permits;
 use super::refill::SHORT_PATIENCE;
 use crate::free::{Claimed, Event, Magazine, Owned, Put};
-use crate::handle::Handle;
 use crate::reclaim::Session;
 use crate::segment::Index;
 use crate::slot::in_destructor;
@@ -27,22 +26,22 @@ impl<T> Core<T> {
     /// Buries a slot whose word this call has moved to Dead: counts it, gives its permit back and
     /// sends it on its way.
     #[inline(always)]
-    pub(super) fn bury(&self, session: &Session, h: Handle, event: Event) {
+    pub(super) fn bury(&self, session: &Session, index: Index, event: Event) {
         pause_point!("dead, not buried");
-        self.bury_with(session, h, event, self.permits.as_ref());
+        self.bury_with(session, index, event, self.permits.as_ref());
     }
 
     /// `bury` for a slot whose permit goes straight to the caller.
-    pub(super) fn bury_evicted(&self, session: &Session, h: Handle) {
+    pub(super) fn bury_evicted(&self, session: &Session, index: Index) {
         pause_point!("evicted, not buried");
         self.count(session, Event::Overwritten);
         let permits = self.permits.as_ref().filter(|_| planted("evicted unit given back as well"));
-        self.bury_with(session, h, Event::Reaped, permits);
+        self.bury_with(session, index, Event::Reaped, permits);
     }
 
     #[inline(always)]
-    fn bury_with(&self, session: &Session, h: Handle, event: Event, permits: Option<&Permits>) {
-        let (magazine, index) = (self.magazine(session), Self::index(h));
+    fn bury_with(&self, session: &Session, index: Index, event: Event, permits: Option<&Permits>) {
+        let magazine = self.magazine(session);
         match magazine {
             Some(magazine) => {
                 magazine.tally.of(event).add_owned(1);
@@ -67,10 +66,7 @@ impl<T> Core<T> {
         }
         pause_point!("dead, not buried");
         let Some(magazine) = self.magazine(session) else {
-            return indices.iter().for_each(|&index| {
-                self.count_foreign(session.home(), event);
-                self.put_dead(session.home(), index);
-            });
+            return indices.iter().for_each(|&index| self.bury(session, index, event));
         };
         magazine.tally.of(event).add_owned(indices.len() as u64);
         magazine.peak.fall_by(indices.len() as u64);
@@ -93,8 +89,7 @@ impl<T> Core<T> {
 
     /// Takes a slot back that was reserved and not used: into the magazine, or else through limbo,
     /// never on a list (Rule L).
-    pub(super) fn put_back(&self, session: &Session, h: Handle) {
-        let index = Self::index(h);
+    pub(super) fn put_back(&self, session: &Session, index: Index) {
         let word = &self.table.known(index).word;
         word.set(word.peek().vacant());
         let kept = self.magazine(session).is_some_and(|magazine| magazine.untake(index));
@@ -105,11 +100,11 @@ impl<T> Core<T> {
 
     /// `bury` for a thread without a session: the slot goes on the dead stack, with one
     /// compare-and-swap, without pin or allocation.
-    pub(super) fn bury_foreign(&self, home: usize, h: Handle, event: Event) {
+    pub(super) fn bury_foreign(&self, home: usize, index: Index, event: Event) {
         self.count_foreign(home, event);
         // The slot before its permit: nothing is pinned here, so whoever takes the permit must find
         // the slot, or it would be told of readers that do not exist.
-        self.put_dead(home, Self::index(h));
+        self.put_dead(home, index);
         pause_point!("buried from outside, permit not given back");
         if let Some(permits) = &self.permits {
             permits.give(home);

@@ -97,14 +97,9 @@ impl<T> Core<T> {
     /// The slot that a handle speaks of, whatever bits it is made of. The session is what keeps it.
     #[inline]
     pub(super) fn find(&self, handle: Handle) -> Result<&Slot<T>, LookupError> {
-        self.table.find(self.number(handle), handle.place()).ok_or_else(|| self.elsewhere(handle))
-    }
-
-    /// The number of a handle's slot. Scene and range in one: a handle of another scene is as far off as
-    /// one that was guessed.
-    #[inline(always)]
-    pub(super) fn number(&self, handle: Handle) -> u64 {
-        handle.id().to_bits().wrapping_sub(self.first_id)
+        // Scene and range in one: a handle of another scene is as far off as one that was guessed.
+        let seq = handle.id().to_bits().wrapping_sub(self.first_id);
+        self.table.find(seq, handle.place()).ok_or_else(|| self.elsewhere(handle))
     }
 
     /// Why a handle speaks of no slot that this store has.

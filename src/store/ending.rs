@@ -9,7 +9,6 @@ use super::core::Core;
 use super::nursery::Nursery;
 use super::place::Place;
 use crate::free::Event;
-use crate::handle::Handle;
 use crate::reclaim::Session;
 use crate::segment::Index;
 
@@ -59,16 +58,16 @@ impl<T> Ending<'_, T> {
         if self.core.take_back(nursery, place, index, generation) {
             self.taken_back += 1;
         } else {
-            self.bury(self.core.handle(index, generation));
+            self.bury(index);
         }
     }
 
-    fn bury(&mut self, h: Handle) {
+    fn bury(&mut self, index: Index) {
         if self.core.permits.is_some() {
             // Somebody may wait for it.
-            return self.core.bury(&self.session, h, Event::Reaped);
+            return self.core.bury(&self.session, index, Event::Reaped);
         }
-        self.buried[self.count] = Core::<T>::index(h);
+        self.buried[self.count] = index;
         self.count += 1;
         if self.count == TOGETHER {
             self.bury_all();

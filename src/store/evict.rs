@@ -93,7 +93,7 @@ impl<T> Core<T> {
             Ok(None) => exhausted,
             Err(refused) => refused.into(),
         };
-        self.put_back(session, vacancy.handle);
+        self.put_back(session, vacancy.index);
         Err(refusal)
     }
 
@@ -141,7 +141,7 @@ impl<T> Core<T> {
             UnderWay::run(self.address(), tell);
             slot.word.finish(victim.word);
         }
-        self.bury_evicted(session, victim.handle);
+        self.bury_evicted(session, Self::index(victim.handle));
         Ok(true)
     }
 

@@ -158,7 +158,7 @@ impl<T> Core<T> {
         self.stamp(index);
         slot.word.publish(handle.generation_bits());
         if planted("marked after it is shown") {
-            self.mark(index, true);
+            self.write_marks(std::iter::once(index), true);
         }
         Self::count_spawn(magazine, Event::Shown);
         handle
@@ -169,7 +169,7 @@ impl<T> Core<T> {
         let generation = reserved.handle.generation_bits();
         // A store suffices: the word is guarded, so nobody else changes it (invariant 3).
         reserved.slot.word.set(SlotWord::reserved(generation).buried_empty());
-        self.bury(session, reserved.handle, Event::Cancelled);
+        self.bury(session, Self::index(reserved.handle), Event::Cancelled);
     }
 
     pub(super) fn activate(&self, session: &Session, h: Handle) -> Result<(), TransitionError> {
@@ -216,7 +216,7 @@ impl<T> Core<T> {
         // SAFETY: this call won the edge, which received the payload (P2); nobody reads a Pending
         // entity, and the word says emptied (invariant 2, 4).
         let value = unsafe { slot.payload.take() };
-        self.bury(session, h, Event::Cancelled);
+        self.bury(session, Self::index(h), Event::Cancelled);
         Ok(value)
     }
 
@@ -269,7 +269,7 @@ impl<T> Core<T> {
             .advance_plain(h.generation_bits(), State::Dying, SlotWord::reap)
             .map_err(|found| Self::refused(h, found))?;
         if word.state() == State::Dead {
-            self.bury(session, h, Event::Reaped);
+            self.bury(session, Self::index(h), Event::Reaped);
             return Ok(Reap::Done.into());
         }
         Ok(Reap::Deferred { holds: word.holds() }.into())
@@ -289,7 +289,7 @@ impl<T> Core<T> {
         match slot.word.advance(h.generation_bits(), SlotWord::seal) {
             Ok(sealed) if sealed.holds() == 0 && self.on_dying.is_none() => {
                 slot.word.finish(sealed);
-                self.bury(session, h, Event::Despawned);
+                self.bury(session, Self::index(h), Event::Despawned);
                 Ok(Reaped::Done)
             }
             Ok(sealed) => Ok(self.settle_sealed(session, slot, h, reason, sealed)),
@@ -343,7 +343,7 @@ impl<T> Core<T> {
             return Reaped::Deferred { holds: sealed.holds() };
         }
         slot.word.finish(sealed);
-        self.bury(session, h, Event::Reaped);
+        self.bury(session, Self::index(h), Event::Reaped);
         Reaped::Done
     }
 
@@ -382,8 +382,8 @@ impl<T> Core<T> {
         self.count_here(Event::HoldGiven);
         if outcome == Unhold::Buried {
             match Session::own_if_known(&self.domain) {
-                Some(session) => self.bury(&session, h, Event::Reaped),
-                None => self.bury_foreign(thread_ordinal(), h, Event::Reaped),
+                Some(session) => self.bury(&session, Self::index(h), Event::Reaped),
+                None => self.bury_foreign(thread_ordinal(), Self::index(h), Event::Reaped),
             }
         }
         outcome

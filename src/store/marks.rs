@@ -11,7 +11,7 @@
 use super::core::Core;
 use crate::free::Owned;
 use crate::reclaim::Session;
-use crate::segment::{Index, Near};
+use crate::segment::Index;
 use crate::sync::{AtomicU8, Ordering, planted};
 
 /// So many slots are looked up in the marks at a time.
@@ -21,17 +21,23 @@ pub(super) const WINDOW: usize = u64::BITS as usize;
 const SAMPLE: usize = 8;
 
 /// So many free slots, and one more for each so many alive, may keep their marks: a scan looks at them.
-const FEW_FREE: u64 = if cfg!(all(loom, test)) { 0 } else { 4096 };
+const FEW_FREE: u64 = if cfg!(all(loom, test)) { 0 } else { 8192 };
 const ALIVE_FOR_A_FREE_ONE: u64 = 256;
 
 impl<T> Core<T> {
-    /// Writes the mark of a slot that the caller owns.
-    #[inline]
-    pub(super) fn mark(&self, index: Index, marked: bool) {
-        let seq = index.0.into();
-        // Relaxed: set, it is handed on with the entity, by the Release P1 of whoever shows it; taken off,
-        // with the batch.
-        self.table.mark(seq, Near::of(seq)).store(marked.into(), Ordering::Relaxed);
+    /// Writes the marks of slots that the caller owns, which seldom lie in many segments.
+    pub(super) fn write_marks(&self, indices: impl Iterator<Item = Index>, marked: bool) {
+        let (mut begin, mut marks): (u32, &[AtomicU8]) = (0, &[]);
+        for index in indices {
+            let mut offset = index.0.wrapping_sub(begin);
+            if offset as usize >= marks.len() {
+                (begin, marks) = self.table.marks_around(index);
+                offset = index.0 - begin;
+            }
+            // Relaxed: set, it is handed on with the entity, by the Release P1 of whoever shows it; taken
+            // off, with the batch.
+            marks[offset as usize].store(marked.into(), Ordering::Relaxed);
+        }
     }
 
     /// Marks the slots of a batch that goes into a magazine, if they are not.
@@ -39,13 +45,13 @@ impl<T> Core<T> {
         if !batch.is_unmarked() || planted("marked after it is shown") {
             return;
         }
-        (0..batch.len()).for_each(|position| self.mark(batch.at(position), true));
+        self.write_marks((0..batch.len()).map(|position| batch.at(position)), true);
         batch.set_unmarked(false);
     }
 
     /// Takes the marks off the slots of a batch that goes into limbo or to rest.
     pub(super) fn unmark_all(&self, batch: &mut Owned) {
-        (0..batch.len()).for_each(|position| self.mark(batch.at(position), false));
+        self.write_marks((0..batch.len()).map(|position| batch.at(position)), false);
         batch.set_unmarked(!planted("batch said to be marked"));
     }
 

@@ -171,7 +171,7 @@ impl<T: Send + Sync + 'static> Store<T> {
             let session = self.session();
             // The first ones would serve last.
             for Drawn { handle, .. } in nursery.drawn.drain(..(idle - FEW).div_ceil(IDLE_SHARE)) {
-                self.core().put_back(&session, handle);
+                self.core().put_back(&session, Core::<T>::index(handle));
             }
         }
         nursery.idle = nursery.drawn.len();

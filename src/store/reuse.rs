@@ -18,7 +18,7 @@ use crate::error::SpawnFailure;
 use crate::free::{BATCH_CAPACITY, Circulation, Claimed, Event, Owned};
 use crate::reclaim::{Gate, Session};
 use crate::recycle::Recycle;
-use crate::segment::{Index, Near};
+use crate::segment::Index;
 use crate::slot::{Slot, in_destructor};
 use crate::state::State;
 use crate::sync::{Arc, Ordering, fence, planted};
@@ -228,8 +228,7 @@ impl<T> Core<T> {
                 self.refill(session, false)?;
                 continue;
             };
-            let place = Near::of(index.0.into());
-            let slot = self.table.known_at(index, place);
+            let slot = self.table.known(index);
             let word = slot.word.peek();
             let furnished = self.has_payload(index) && word.generation() < self.last.get();
             if furnished {
@@ -237,7 +236,7 @@ impl<T> Core<T> {
                 slot.word.set(word.buried_empty());
             }
             if let Some(generation) = self.renew(session, slot) {
-                let handle = self.handle_at(index, place, generation);
+                let handle = self.handle(index, generation);
                 let vacancy = Vacancy { slot, index, handle, magazine, forced: false };
                 return Ok((vacancy, furnished));
             }
