@@ -5,7 +5,7 @@ use crate::places::{Place, Shape};
 /// What traffic is told apart by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Owner {
-    /// Words and payloads, and the links of a segment.
+    /// Words and payloads, and the marks and links of a segment.
     Slots,
     /// Magazines: pockets, tally, peak.
     Magazines,
@@ -55,8 +55,8 @@ impl Owner {
             (896, 128) => Owner::Collector,
             (2304, 128) => Owner::Participants,
             (2072, 8) => Owner::Bags,
-            // 72 bytes and a link of 4 for each slot, 64 of them at least.
-            _ if is_so_many(size, 76, 64) => Owner::Slots,
+            // A gap of 64 bytes; 72, a mark of one and a link of 4 for each slot, 64 of them at least.
+            _ if size > 64 && is_so_many(size - 64, 77, 64) => Owner::Slots,
             // 260 numbers of 4 bytes for each box, 4 of them at least.
             _ if is_so_many(size, 1040, 4) => Owner::Boxes,
             _ => Owner::Others,
@@ -92,9 +92,9 @@ mod tests {
     #[test]
     fn shapes_have_owners() {
         let of = |size, align| Owner::of(Place::Allocated(Shape { size, align }, 0));
-        assert_eq!(of(64 * 76, 8), Owner::Slots);
-        assert_eq!(of(1024 * 76, 64), Owner::Slots);
-        assert_eq!(of(63 * 76, 8), Owner::Others);
+        assert_eq!(of(64 + 64 * 77, 8), Owner::Slots);
+        assert_eq!(of(64 + 1024 * 77, 64), Owner::Slots);
+        assert_eq!(of(64 + 63 * 77, 8), Owner::Others);
         assert_eq!(of(8 * 1040, 8), Owner::Boxes);
         assert_eq!(of(256, 128), Owner::Magazines);
         assert_eq!(of(256, 8), Owner::Others);
