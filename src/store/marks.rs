@@ -68,14 +68,19 @@ impl<T> Core<T> {
 #[inline(never)]
 pub(super) fn marked(marks: &[AtomicU8]) -> u64 {
     debug_assert!(marks.len() <= WINDOW);
+    match <&[AtomicU8; WINDOW]>::try_from(marks) {
+        // So many are put together without a loop.
+        Ok(all) => bits(all),
+        Err(_) => bits(marks),
+    }
+}
+
+#[inline(always)]
+fn bits(marks: &[AtomicU8]) -> u64 {
     // Relaxed: the mark of an entity that was shown before the scan began has come with it, by whatever
     // told the caller; those that come and go meanwhile may be left out.
     let bit = |(at, mark): (usize, &AtomicU8)| u64::from(mark.load(Ordering::Relaxed)) << at;
-    match <&[AtomicU8; WINDOW]>::try_from(marks) {
-        // So many are added up without a loop.
-        Ok(all) => all.iter().enumerate().map(bit).fold(0, |bits, bit| bits | bit),
-        Err(_) => marks.iter().enumerate().map(bit).fold(0, |bits, bit| bits | bit),
-    }
+    marks.iter().enumerate().map(bit).fold(0, |bits, bit| bits | bit)
 }
 
 /// How many slots, from the first one on, are marked so densely that it takes longer to ask which than to
