@@ -9,10 +9,9 @@
 
 use std::cell::UnsafeCell;
 use std::hint::black_box;
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::thread;
-use std::time::Instant;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hatchery_peers::{Random, median};
 
 type Payload = [u64; 8];
 
@@ -88,25 +87,12 @@ impl Layout for Apart {
 }
 
 /// Nanoseconds an operation of each thread: `work` runs on every one, from a common start.
-fn timed<R>(threads: usize, operations: usize, work: impl Fn() -> R + Sync) -> f64 {
-    let start = Barrier::new(threads);
-    let worker = || {
+fn timed<R>(threads: usize, operations: usize, work: impl Fn(usize) -> R + Sync) -> f64 {
+    let timing = hatchery_peers::timed(threads, operations, |number, start| {
         start.wait();
-        let begun = Instant::now();
-        black_box(work());
-        begun.elapsed()
-    };
-    let slowest = thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
-        workers.into_iter().map(|worker| worker.join().unwrap()).max()
+        black_box(work(number))
     });
-    slowest.unwrap_or_default().as_nanos() as f64 / operations as f64
-}
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+    timing.nanoseconds
 }
 
 fn read<L: Layout>(slots: &L, slot: usize, generation: u64) -> u64 {
@@ -140,26 +126,21 @@ fn filled<L: Layout>(slots: usize) -> L {
 
 /// Slots in an order that no prefetcher knows.
 fn scattered(slots: usize) -> impl Iterator<Item = usize> {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    std::iter::repeat_with(move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 20) as usize % slots
-    })
+    let mut random = Random::new(slots);
+    std::iter::repeat_with(move || random.below(slots))
 }
 
 fn lookup<L: Layout>(slots: usize, operations: usize) -> f64 {
     let filled: L = filled(slots);
     let order: Vec<usize> = scattered(slots).take(operations).collect();
-    timed(1, operations, || {
+    timed(1, operations, |_| {
         order.iter().map(|&slot| read(&filled, slot, 1)).fold(0, u64::wrapping_add)
     })
 }
 
 fn churn<L: Layout>(slots: usize, operations: usize) -> f64 {
     let filled: L = filled(slots);
-    timed(1, operations, || {
+    timed(1, operations, |_| {
         for n in 0..operations {
             let slot = n % slots;
             end(&filled, slot);
@@ -172,7 +153,7 @@ fn churn<L: Layout>(slots: usize, operations: usize) -> f64 {
 fn scan<L: Layout>(slots: usize, every: usize, rounds: usize) -> f64 {
     let filled: L = filled(slots);
     (0..slots).filter(|slot| slot % every != 0).for_each(|slot| end(&filled, slot));
-    timed(1, slots / every * rounds, || {
+    timed(1, slots / every * rounds, |_| {
         for _ in 0..rounds {
             let live = (0..slots).map(|slot| read(&filled, slot, 1));
             black_box(live.fold(0, u64::wrapping_add));
@@ -183,9 +164,8 @@ fn scan<L: Layout>(slots: usize, every: usize, rounds: usize) -> f64 {
 /// One thread ends and shows every other slot, one reads those between.
 fn neighbours<L: Layout>(slots: usize, operations: usize) -> f64 {
     let filled: L = filled(slots);
-    let turn = AtomicUsize::new(0);
-    timed(2, operations, || {
-        let reader = turn.fetch_add(1, Ordering::Relaxed).is_multiple_of(2);
+    timed(2, operations, |number| {
+        let reader = number == 0;
         for n in 0..operations {
             let slot = 2 * n % slots;
             if reader {

@@ -9,12 +9,10 @@
 
 use std::hint::black_box;
 use std::ptr;
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
-use std::thread;
-use std::time::Instant;
 
 use hatchery::{Handle, Store};
+use hatchery_peers::{Random, median, timed};
 
 type Payload = [u64; 8];
 
@@ -122,50 +120,20 @@ impl Bare {
 }
 
 /// Nanoseconds an operation of each thread: `work` runs on every one with its part of the keys, twice,
-/// and the second time is measured. Each thread has a core to itself where there are enough.
-fn timed<K: Sync>(threads: usize, keys: &[K], work: impl Fn(&[K]) -> u64 + Sync) -> f64 {
-    let start = Barrier::new(threads);
+/// and the second time is measured.
+fn look_up<K: Sync>(threads: usize, keys: &[K], work: impl Fn(&[K]) -> u64 + Sync) -> f64 {
     let part = keys.len() / threads;
-    let cores = core_affinity::get_core_ids().unwrap_or_default();
-    let worker = |number: usize| {
-        if let Some(&core) = cores.get(number).filter(|_| threads > 1) {
-            core_affinity::set_for_current(core);
-        }
+    let timing = timed(threads, part, |number, start| {
         let keys = &keys[number * part..(number + 1) * part];
         black_box(work(keys));
         start.wait();
-        let begun = Instant::now();
         black_box(work(keys));
-        begun.elapsed()
-    };
-    let slowest = thread::scope(|scope| {
-        let worker = &worker;
-        let workers: Vec<_> =
-            (0..threads).map(|number| scope.spawn(move || worker(number))).collect();
-        workers.into_iter().map(|worker| worker.join().unwrap()).max()
     });
-    slowest.unwrap_or_default().as_nanos() as f64 / part as f64
+    timing.nanoseconds
 }
 
 fn sum<K: Copy>(keys: &[K], look_up: impl Fn(K) -> u64) -> u64 {
     keys.iter().map(|&key| look_up(key)).fold(0, u64::wrapping_add)
-}
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-/// Into an order that no prefetcher knows.
-fn shuffle<K>(keys: &mut [K]) {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    for at in (1..keys.len()).rev() {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        keys.swap(at, (state >> 20) as usize % (at + 1));
-    }
 }
 
 fn main() {
@@ -183,26 +151,27 @@ fn main() {
     let mut keys: Vec<Key> = (0..slots).map(key).collect();
     let store: Store<Payload> = Store::new();
     let mut handles: Vec<Handle> = store.spawn_batch((0..slots).map(|n| [n; 8])).unwrap();
-    shuffle(&mut places);
-    shuffle(&mut keys);
-    shuffle(&mut handles);
+    let mut random = Random::new(1);
+    random.shuffle(&mut places);
+    random.shuffle(&mut keys);
+    random.shuffle(&mut handles);
 
     type Look<'l> = (&'l str, &'l dyn Fn(usize) -> f64);
     let looks: [Look; 5] = [
         ("an array, by place and generation", &|threads| {
-            timed(threads, &places, |keys| sum(keys, |key| bare.by_place(key)))
+            look_up(threads, &places, |keys| sum(keys, |key| bare.by_place(key)))
         }),
         ("and keys of other stores are refused", &|threads| {
-            timed(threads, &keys, |keys| sum(keys, |key| bare.of_this_store(key)))
+            look_up(threads, &keys, |keys| sum(keys, |key| bare.of_this_store(key)))
         }),
         ("and slots never move as the store grows", &|threads| {
-            timed(threads, &keys, |keys| sum(keys, |key| bare.in_a_segment(key)))
+            look_up(threads, &keys, |keys| sum(keys, |key| bare.in_a_segment(key)))
         }),
         ("and memory is given back", &|threads| {
-            timed(threads, &keys, |keys| sum(keys, |key| bare.in_a_segment_that_is_there(key)))
+            look_up(threads, &keys, |keys| sum(keys, |key| bare.in_a_segment_that_is_there(key)))
         }),
         ("hatchery", &|threads| {
-            timed(threads, &handles, |keys| {
+            look_up(threads, &handles, |keys| {
                 let pinned = store.pin();
                 sum(keys, |key| pinned.get(key).unwrap()[0])
             })

@@ -40,6 +40,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 pub use allocator::Counting;
+pub use measure::{Start, Timing, median, timed};
+pub use work::Random;
 
 use arguments::Arguments;
 use measure::Plan;

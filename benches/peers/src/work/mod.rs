@@ -50,12 +50,13 @@ pub fn sessions(operations: usize, session: usize) -> impl Iterator<Item = usize
 pub struct Random(u64);
 
 impl Random {
+    /// The numbers that belong to a seed.
     pub fn new(seed: usize) -> Random {
         Random((seed as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
 
     #[inline]
-    pub fn next(&mut self) -> u64 {
+    fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -68,6 +69,7 @@ impl Random {
         (((self.next() >> 32) * end as u64) >> 32) as usize
     }
 
+    /// Puts values in an order that is none.
     pub fn shuffle<V>(&mut self, values: &mut [V]) {
         for at in (1..values.len()).rev() {
             values.swap(at, self.below(at + 1));
