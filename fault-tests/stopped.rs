@@ -240,6 +240,59 @@ fn stopped_while_it_gives_memory_back_it_keeps_nobody_else_from_growing() {
     }
 }
 
+/// A call that has found an entity without a pin keeps the segments, and a `shrink` does without.
+#[test]
+fn stopped_while_it_looks_without_a_pin_it_keeps_segments_and_nobody() {
+    for point in ["claimed to look, attic not seen", "looks without a pin"] {
+        let census = Census::default();
+        let store: Store<Counted> = Store::new();
+        let old = store.spawn_batch((0..2000).map(|_| census.payload())).unwrap();
+        store.despawn_batch(&old);
+        let slots = store.slots();
+        stopped(
+            point,
+            || {
+                // The first gives the thread the magazine that it claims to look.
+                let h = store.spawn_active(census.payload()).unwrap();
+                store.despawn(h).unwrap();
+            },
+            || {
+                store.shrink();
+                assert_eq!(store.slots(), slots, "{point}");
+                let new = store.spawn_batch((0..500).map(|_| census.payload())).unwrap();
+                new.iter().for_each(|&new| store.kill(new).unwrap());
+                old.iter().for_each(|&old| assert!(store.kill(old).is_err()));
+                assert_eq!(store.despawn_batch(&new), 500);
+            },
+        );
+        assert_whole(&store);
+        store.shrink();
+        assert_eq!(store.slots(), 0, "{point}");
+    }
+}
+
+/// Who comes while memory is given back pins, and neither waits nor keeps anything.
+#[test]
+fn stopped_while_it_gives_memory_back_others_change_entities() {
+    let census = Census::default();
+    let store: Store<Counted> = Store::new();
+    let old = store.spawn_batch((0..2000).map(|_| census.payload())).unwrap();
+    store.despawn_batch(&old);
+    let given_back = stopped(
+        "segment owned, still in the table",
+        || store.shrink(),
+        || {
+            let h = store.spawn_active(census.payload()).unwrap();
+            store.kill(h).unwrap();
+            drop(store.hold(h).unwrap());
+            store.reap(h).unwrap();
+            old.iter().for_each(|&old| assert!(store.kill(old).is_err()));
+        },
+    );
+    assert!(given_back > 0);
+    assert_whole(&store);
+}
+
 #[test]
 fn stopped_while_it_makes_a_segment_again_it_keeps_nobody_else_from_growing() {
     for point in ["segment to be made again", "segment made again, not in the table"] {

@@ -7,6 +7,7 @@ mod eviction;
 mod free;
 mod grave;
 mod handles;
+mod looking;
 mod magazine;
 mod must_fail;
 mod permits;

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// Each fault that `planted` knows, and the model that catches it.
-const FAULTS: [(&str, &str); 43] = [
+const FAULTS: [(&str, &str); 46] = [
     ("alone beside a remote", "scene::ticket_against_a_sweep_keeps_the_actor_or_is_refused"),
     (
         "slot taken back under its generation",
@@ -80,6 +80,12 @@ const FAULTS: [(&str, &str); 43] = [
     ),
     ("marked after it is shown", "scan::entity_that_somebody_has_seen_is_in_a_scan"),
     ("batch said to be marked", "scan::entity_in_a_slot_that_was_used_before_is_in_a_scan"),
+    ("claim does not look at the attic", "looking::segment_stays_while_somebody_looks"),
+    ("claim after the look at the attic", "looking::segment_stays_while_somebody_looks"),
+    (
+        "shrink under who looks",
+        "shrink::stale_handle_without_a_pin_against_shrink_finds_its_end_or_nothing",
+    ),
     ("segment freed at once", "shrink::stale_handle_against_shrink_finds_its_end_or_nothing"),
     ("generations not kept", "shrink::stale_handle_against_a_regrow_never_sees_a_forgetful_slot"),
     (
@@ -149,9 +155,10 @@ fn planted_faults_are_caught() {
 }
 
 /// The models that cost next to nothing: each may be the one that misses an operation's ordering.
-const QUICK: [&str; 10] = [
+const QUICK: [&str; 11] = [
     "closing",
     "free",
+    "looking",
     "magazine",
     "permits",
     "pool",
@@ -218,7 +225,7 @@ fn sides_of(ord: &str) -> Vec<(&str, char)> {
     let inner = ord.split(')').next().unwrap();
     let (kind, tags) = inner.split_once(':').unwrap();
     let tags = Vec::from_iter(tags.split(',').map(str::trim));
-    match kind {
+    match kind.trim_end_matches(" + SeqCst") {
         "Release" => vec![(tags[0], 'w')],
         "Acquire" => tags.into_iter().map(|tag| (tag, 'r')).collect(),
         _ => vec![(tags[0], 'w'), (tags[tags.len() - 1], 'r')],

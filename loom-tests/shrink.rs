@@ -11,7 +11,7 @@ use super::store::unlimited;
 use crate::segment::{Attic, Index, Segment, Sides, Table};
 use crate::store::{Growth, Store};
 use crate::sync::Counter;
-use crate::{EntityId, Handle, LookupError, SceneId};
+use crate::{EntityId, Handle, LookupError, SceneId, TransitionError};
 
 /// A store without limits whose first segment is free, and the handle of what was in its first slot.
 fn spent(graveyard: &Graveyard) -> (Store<Tomb>, Handle) {
@@ -51,6 +51,30 @@ fn stale_handle_against_shrink_finds_its_end_or_nothing() {
         store.shrink();
         late.join().unwrap();
         assert_eq!(store.slots(), 0);
+        drop(store);
+        graveyard.assert_all_dropped();
+    });
+}
+
+/// The same by a call that has no pin: its claim keeps the segment, or it finds that somebody shrinks.
+#[test]
+fn stale_handle_without_a_pin_against_shrink_finds_its_end_or_nothing() {
+    model("unpinned_against_shrink", 1000, || {
+        let graveyard = Graveyard::default();
+        // This thread has had a magazine, so it claims that one to look.
+        let (store, old) = spent(&graveyard);
+        let other = store.clone();
+        let shrinker = thread::spawn(move || other.shrink());
+        match store.kill(old) {
+            Err(TransitionError::Lookup(LookupError::NotFound { .. })) => {}
+            Err(TransitionError::Lookup(LookupError::Stale { current, .. })) => {
+                assert!(current > old.generation());
+            }
+            other => panic!("{old} has ended: {other:?}"),
+        }
+        shrinker.join().unwrap();
+        store.shrink();
+        assert_eq!(store.slots(), 0, "nobody is in the way any more");
         drop(store);
         graveyard.assert_all_dropped();
     });

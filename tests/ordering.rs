@@ -36,6 +36,7 @@ fn sides_in_code() -> BTreeSet<String> {
         }
         for operation in between(&text, "ord!(", ')') {
             let (kind, tags) = operation.split_once(':').expect("an ordering and its tags");
+            let kind = kind.trim_end_matches(" + SeqCst");
             let tags = Vec::from_iter(tags.split(',').map(str::trim));
             if kind != "Acquire" {
                 sides.insert(format!("{}.w", tags[0]));

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hatchery::{Limits, LookupError, Store};
+use hatchery::{Limits, LookupError, Store, TransitionError};
 use steps::fill;
 use support::{Census, Dice, assert_accounts};
 
@@ -159,4 +159,62 @@ fn shrink_beside_spawns_kills_reads_and_scans_loses_and_doubles_nothing() {
         assert_eq!(store.slots(), 0, "{:?}", store.stats());
         drop(store);
     }
+}
+
+/// Who ends or holds an entity without a pin looks it up in a segment that may be given back.
+#[test]
+fn shrink_beside_changes_without_a_pin_ends_each_entity_once() {
+    let census = Census::new();
+    let rounds = if cfg!(miri) { 2 } else { 100 };
+    let store = Store::builder().shards(2).build().unwrap();
+    let done = AtomicBool::new(false);
+    let gone = |answer| {
+        matches!(
+            answer,
+            TransitionError::Lookup(LookupError::NotFound { .. } | LookupError::Stale { .. })
+        )
+    };
+    std::thread::scope(|scope| {
+        let (store, census, done) = (&store, &census, &done);
+        let workers = [1, 2].map(|seed| {
+            scope.spawn(move || {
+                let mut dice = Dice::new(seed);
+                for _ in 0..rounds {
+                    let all = fill(store, census, dice.roll(3000));
+                    for &handle in &all {
+                        let hold = store.hold(handle).unwrap();
+                        store.kill(handle).unwrap();
+                        drop(hold);
+                        store.reap(handle).unwrap();
+                    }
+                    for &handle in &all {
+                        let answer = match dice.roll(5) {
+                            0 => store.kill(handle).unwrap_err(),
+                            1 => store.reap(handle).unwrap_err(),
+                            2 => store.revive(handle).unwrap_err(),
+                            3 => store.despawn(handle).map(drop).unwrap_err(),
+                            _ => store.activate(handle).unwrap_err(),
+                        };
+                        assert!(gone(answer), "{answer:?}");
+                    }
+                }
+            })
+        });
+        let shrinker = scope.spawn(move || {
+            let mut given_back = 0;
+            while !done.load(Ordering::Relaxed) {
+                given_back += usize::from(store.shrink() > 0);
+                std::thread::yield_now();
+            }
+            given_back
+        });
+        for worker in workers {
+            worker.join().unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+        assert!(shrinker.join().unwrap() > 0, "nothing was ever given back");
+    });
+    store.shrink();
+    assert_eq!(store.slots(), 0, "{:?}", store.stats());
+    assert_accounts(&store.stats());
 }

@@ -255,7 +255,7 @@ fn tags_in_source() -> BTreeMap<String, BTreeSet<String>> {
             let Some((ordering, names)) = inside.split_once(':') else {
                 panic!("{file}: ord!({inside}) has no tag")
             };
-            let ordering = ordering.trim();
+            let ordering = ordering.trim().trim_end_matches(" + SeqCst");
             let names: Vec<&str> = names.split(',').map(str::trim).collect();
             let sides: &[&str] = match (ordering, names.len()) {
                 ("Release", 1) | ("Acquire", 1 | 2) => &[ordering][..],

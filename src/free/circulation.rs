@@ -14,7 +14,7 @@ use super::magazine::{Claimed, Event, Magazine, Tally};
 use super::treiber::TaggedStack;
 use crate::memory::{OutOfMemory, boxed, reserve_one};
 use crate::segment::Index;
-use crate::sync::{AtomicPtr, AtomicU32, Counter, Ordering, planted};
+use crate::sync::{AtomicPtr, AtomicU32, Counter, Ordering, fence, planted};
 
 /// One shard's traffic. It holds no slots: any shard may hold any slot's index.
 #[derive(Debug)]
@@ -237,8 +237,14 @@ impl Circulation {
                 ord!(Release: M2),
                 Ordering::Relaxed,
             ) {
-                // SAFETY: it was made claimed, by this call (invariant 5).
-                Ok(_) => return Ok(unsafe { Claimed::new(magazine) }),
+                Ok(_) => {
+                    // SeqCst: who claims it to look later must not be missed by a `shrink` that he
+                    // does not see; pairs with the fence in `see_nobody_looking`. No model misses it:
+                    // there the claim has a fence of its own.
+                    fence(Ordering::SeqCst);
+                    // SAFETY: it was made claimed, by this call (invariant 5).
+                    return Ok(unsafe { Claimed::new(magazine) });
+                }
                 Err(actual) => first = actual,
             }
         }
@@ -249,6 +255,23 @@ impl Circulation {
         (0..self.shards.len())
             .filter_map(move |step| self.shard(home + step))
             .flat_map(Shard::magazines)
+    }
+
+    /// Whether each magazine was seen, since the caller has entered the attic, without a claim that
+    /// [looks](super::claim); `wait` leaves the processor to its owner, or says that it is enough. Whoever
+    /// makes such a claim from then on finds the caller in the attic.
+    pub(crate) fn see_nobody_looking(&self, mut wait: impl FnMut() -> Option<()>) -> bool {
+        // SeqCst: between the entering and the looks at the claims; pairs with the two SeqCst operations of
+        // whoever claims to look, and with the fence behind the making of a magazine.
+        fence(Ordering::SeqCst);
+        self.magazines_from(0).all(|magazine| {
+            while magazine.looks() && !planted("shrink under who looks") {
+                if wait().is_none() {
+                    return false;
+                }
+            }
+            true
+        })
     }
 
     /// Every tally: the magazines' and the shards' own.

@@ -1,14 +1,15 @@
 //! Magazines: what a session takes slots from and gives slots back into, without any
-//! read-modify-write. Claimed by one flag; they belong to shards, not to threads, so nothing is
+//! read-modify-write. Claimed by one byte; they belong to shards, not to threads, so nothing is
 //! stranded when a thread ends and nobody waits for one that is stopped.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
 
 use super::batch::{BATCH_CAPACITY, Owned};
+use super::claim::Claim;
 use super::peak::Peak;
 use crate::segment::Index;
-use crate::sync::{AtomicBool, AtomicPtr, Counter, Ordering, UnsafeCell, planted};
+use crate::sync::{AtomicPtr, Counter, UnsafeCell};
 
 /// What is counted, one counter each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +88,7 @@ struct Pockets {
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Magazine {
-    claimed: AtomicBool,
+    claim: Claim,
     /// The next one of the shard; set before it is published, never changed.
     pub(super) next: AtomicPtr<Magazine>,
     pockets: UnsafeCell<Pockets>,
@@ -113,7 +114,7 @@ impl Magazine {
     /// A magazine that its maker has claimed.
     pub(super) fn claimed() -> Magazine {
         Magazine {
-            claimed: AtomicBool::new(true),
+            claim: Claim::claimed(),
             next: AtomicPtr::new(std::ptr::null_mut()),
             pockets: UnsafeCell::new(Pockets { take: None, give: None, limit: 0, spare: None }),
             tally: Tally::new(),
@@ -125,18 +126,21 @@ impl Magazine {
     /// Claims it, if nobody has it.
     #[inline]
     pub(crate) fn claim(&self) -> Option<Claimed<'_>> {
-        // Relaxed: a hint that saves the read-modify-write; the compare-and-swap decides.
-        if self.claimed.load(Ordering::Relaxed) {
-            return None;
-        }
-        // Acquire M1: receives the pockets of the owner before; pairs with the Release M1 in
-        // `release`. Relaxed on failure: it has an owner.
-        let won = self.claimed.compare_exchange(false, true, ord!(Acquire: M1), Ordering::Relaxed);
-        if won.is_err() && !planted("claim whoever has it") {
-            return None;
-        }
         // SAFETY: claimed just now, by this call (invariant 5).
-        Some(unsafe { Claimed::new(self) })
+        self.claim.claim().then(|| unsafe { Claimed::new(self) })
+    }
+
+    /// Claims it for a call that looks an entity up without a pin, if nobody has it. It may once it has
+    /// seen that nobody is in the attic.
+    #[inline]
+    pub(crate) fn claim_to_look(&self) -> Option<Claimed<'_>> {
+        // SAFETY: claimed just now, by this call (invariant 5).
+        self.claim.claim_to_look().then(|| unsafe { Claimed::new(self) })
+    }
+
+    /// Whether its owner may be looking an entity up without a pin.
+    pub(crate) fn looks(&self) -> bool {
+        self.claim.looks()
     }
 }
 
@@ -169,8 +173,12 @@ impl<'m> Claimed<'m> {
     /// Gives it up.
     #[inline]
     pub(crate) fn release(self) {
-        // Release M1: publishes the pockets to the next `claim`.
-        self.magazine.claimed.store(false, ord!(Release: M1));
+        self.magazine.claim.release();
+    }
+
+    /// Keeps it, and does not look without a pin any more.
+    pub(crate) fn stop_looking(self) {
+        self.magazine.claim.stop_looking();
     }
 
     #[inline]

@@ -21,6 +21,7 @@ mod batch;
 mod boxes;
 mod chain;
 mod circulation;
+mod claim;
 mod magazine;
 mod peak;
 mod treiber;

@@ -1,6 +1,6 @@
 //! A session: a pin of one thread on one store, and the thread's claim on a magazine.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
 use std::rc::Rc;
 
@@ -10,6 +10,7 @@ use super::Domain;
 use super::local::{self, Entry};
 use crate::free::{Circulation, Claimed, Magazine, Owned};
 use crate::memory::OutOfMemory;
+use crate::segment::Attic;
 use crate::sync::{Arc, Counter, courtesy, planted, step_aside};
 
 /// How often a session that made garbage steps aside at most before it goes on.
@@ -30,6 +31,8 @@ pub(crate) struct Session {
     entry: Rc<Entry>,
     /// The session of one call, which hands out no borrow: it may repin on its own.
     own: bool,
+    /// Whether the claim on the magazine keeps the segments, in place of a pin (`free::claim`).
+    looking: Cell<bool>,
 }
 
 impl Session {
@@ -45,18 +48,59 @@ impl Session {
         Session::open(local::entry(domain), true)
     }
 
-    /// The session of one call that may need no pin: who takes a slot out of its own magazine owns it.
-    /// What does more [pins](Session::ensure_pinned) first.
+    /// The session of one call that may need no pin: who owns a slot, or takes one out of its magazine,
+    /// may touch it. What does more [pins](Session::ensure_pinned) first, or makes sure that
+    /// [segments stay](Session::ensure_segments).
     #[inline]
     pub(crate) fn unpinned(domain: &Domain) -> Session {
-        let entry = local::entry(domain);
-        entry.sessions.set(entry.sessions.get() + 1);
-        Session { guard: RefCell::new(None), entry, own: true }
+        Session::open_unpinned(local::entry(domain))
     }
 
-    /// The session of one call, on a thread that has used the store before.
-    pub(crate) fn own_if_known(domain: &Domain) -> Option<Session> {
-        local::known_entry(domain).map(|entry| Session::open(entry, true))
+    /// The same on a thread that has used the store before.
+    pub(crate) fn unpinned_if_known(domain: &Domain) -> Option<Session> {
+        local::known_entry(domain).map(Session::open_unpinned)
+    }
+
+    #[inline]
+    fn open_unpinned(entry: Rc<Entry>) -> Session {
+        entry.sessions.set(entry.sessions.get() + 1);
+        Session { guard: RefCell::new(None), entry, own: true, looking: Cell::new(false) }
+    }
+
+    /// Makes sure that segments stay, for an [unpinned](Session::unpinned) session that looks an entity up
+    /// and reads no payload: by the claim on the magazine that the thread had before, if it is to be had and
+    /// nobody gives memory back, and by a pin otherwise.
+    #[inline]
+    pub(crate) fn ensure_segments(&self, attic: &Attic) {
+        if !self.claim_to_look(attic) {
+            self.ensure_pinned();
+        }
+    }
+
+    #[inline]
+    fn claim_to_look(&self, attic: &Attic) -> bool {
+        // The claim of another session of the thread is not for looking, and may stay for long.
+        if self.entry.sessions.get() > 1 {
+            return false;
+        }
+        let Some(last) = self.entry.last_magazine.get() else { return false };
+        // SAFETY: it belongs to the circulation of the store that the caller borrows (invariant 11).
+        let Some(claimed) = (unsafe { last.as_ref() }).claim_to_look() else { return false };
+        self.entry.magazine.set(Some(last));
+        pause_point!("claimed to look, attic not seen");
+        self.looking.set(true);
+        if !attic.is_empty() {
+            self.stop_looking(claimed);
+            return false;
+        }
+        pause_point!("looks without a pin");
+        true
+    }
+
+    #[cold]
+    fn stop_looking(&self, claimed: Claimed<'_>) {
+        self.looking.set(false);
+        claimed.stop_looking();
     }
 
     #[inline]
@@ -66,7 +110,7 @@ impl Session {
             entry.lending.enter();
         }
         let guard = entry.participant.pin();
-        Session { guard: RefCell::new(Some(guard)), entry, own }
+        Session { guard: RefCell::new(Some(guard)), entry, own, looking: Cell::new(false) }
     }
 
     /// Pins, if the session has no pin yet.
@@ -151,6 +195,19 @@ impl Session {
     /// Batches that were ever sent into limbo, with those in this thread's outbox.
     pub(crate) fn handed_over(&self, circulation: &Circulation) -> u64 {
         circulation.handed_over() + self.entry.outbox.batches()
+    }
+
+    /// The claim stays with sessions that have begun inside this one: those have pins, or look nothing up.
+    #[inline]
+    fn leave_to_others(&self) {
+        if self.looking.get()
+            && let Some(magazine) = self.entry.magazine.get()
+        {
+            // SAFETY: it belongs to this store's circulation, which outlives the session (invariant 11).
+            let magazine = unsafe { magazine.as_ref() };
+            // SAFETY: this thread's sessions have claimed it (invariant 5).
+            self.stop_looking(unsafe { Claimed::new(magazine) });
+        }
     }
 
     /// [`hand_on`], by the last session of the thread: whoever has handed over is gone by then, and may
@@ -359,7 +416,7 @@ impl Drop for Session {
         let others = self.entry.sessions.get() - 1;
         self.entry.sessions.set(others);
         if others > 0 {
-            return;
+            return self.leave_to_others();
         }
         if !self.entry.outbox.is_empty() {
             self.hand_on_last();

@@ -69,12 +69,12 @@ impl<T, H: Header> Table<T, H> {
     /// The slot of a number, whose place is this one, if its segment exists. Total over every number:
     /// a guessed handle ends here.
     ///
-    /// The borrow is good while the caller has a session open, or owns a slot of the segment or a
-    /// hold of its entity, whichever is longer.
+    /// The borrow is good while the caller has a pin or a claim that looks (`free::claim`), or owns a slot
+    /// of the segment or a hold of its entity, whichever is longer.
     #[inline(always)]
     pub(crate) fn find(&self, seq: u64, place: Near) -> Option<&Slot<T, H>> {
-        // SAFETY: the caller has a session open, or a slot of the segment in use, and the segment
-        // stays while either lasts; slots are shared and only changed through their cells. The place
+        // SAFETY: the caller has a pin, a claim that looks, or a slot of the segment in use, and the
+        // segment stays while any of these lasts; slots are shared and only changed through their cells. The place
         // is that of the number (invariant 11, 12).
         self.address(seq, place).map(|slot| unsafe { slot.as_ref() })
     }

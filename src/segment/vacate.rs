@@ -71,7 +71,8 @@ impl<T, H: Header> Table<T, H> {
     /// # Safety
     /// * The segment is there, and the caller owns all its slots: each is None, and its index in
     ///   nobody else's hands and in no list, where it never comes again.
-    /// * The caller frees it by a deferred call, after every session that could have seen it.
+    /// * The caller frees it by a deferred call, after every pin that could have seen it.
+    /// * It has seen nobody looking without a pin since it entered the attic.
     pub(crate) unsafe fn vacate(
         &self,
         kept: Kept,

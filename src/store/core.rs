@@ -94,7 +94,8 @@ impl<T> Core<T> {
         Handle::placed(id, generation, place)
     }
 
-    /// The slot that a handle speaks of, whatever bits it is made of. The session is what keeps it.
+    /// The slot that a handle speaks of, whatever bits it is made of. The session is what keeps it: its pin,
+    /// or its claim if that looks.
     #[inline]
     pub(super) fn find(&self, handle: Handle) -> Result<&Slot<T>, LookupError> {
         // Scene and range in one: a handle of another scene is as far off as one that was guessed.

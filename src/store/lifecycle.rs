@@ -381,7 +381,7 @@ impl<T> Core<T> {
         pause_point!("hold given back, not buried");
         self.count_here(Event::HoldGiven);
         if outcome == Unhold::Buried {
-            match Session::own_if_known(&self.domain) {
+            match Session::unpinned_if_known(&self.domain) {
                 Some(session) => self.bury(&session, Self::index(h), Event::Reaped),
                 None => self.bury_foreign(thread_ordinal(), Self::index(h), Event::Reaped),
             }

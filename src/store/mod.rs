@@ -137,6 +137,21 @@ impl<T> Store<T> {
     fn light_session(&self) -> Session {
         Session::unpinned(&self.core().domain)
     }
+
+    /// A session for a call that changes one entity. It needs no pin where nobody is told of it: no
+    /// payload is read, and the claim on the magazine keeps the segment.
+    #[inline]
+    fn changing_session(&self) -> Session {
+        let core = self.core();
+        let mut session = self.light_session();
+        core.look_around(&mut session);
+        if core.on_dying.is_some() {
+            session.ensure_pinned();
+        } else {
+            session.ensure_segments(&core.attic);
+        }
+        session
+    }
 }
 
 impl<T: Send + Sync + 'static> Store<T> {
@@ -209,7 +224,11 @@ impl<T: Send + Sync + 'static> Store<T> {
         Ok(Pending::made(self, reserved, make))
     }
 
-    shared_operations!(self, self, &self.session(), &self.light_session());
+    shared_operations!(self, self, {
+        session: &self.session(),
+        changing: &self.changing_session(),
+        spawning: &self.light_session(),
+    });
 
     /// A reference that does not keep the store open, for payloads that want to know their store.
     ///

@@ -1,9 +1,12 @@
 //! The operations that `Store` and `Pinned` have in common, with their docs, once.
 
-/// Defines them on a type: `$this` is `self`, `$store` its store, `$session` a session, and `$light`
-/// one that may have no pin yet.
+/// Defines them on a type: `$this` is `self`, `$store` its store, `$session` a session, `$changing` one
+/// for a change of one entity, and `$spawning` one for a spawn: these two may have no pin.
 macro_rules! shared_operations {
-    ($this:ident, $store:expr, $session:expr, $light:expr) => {
+    (
+        $this:ident, $store:expr,
+        { session: $session:expr, changing: $changing:expr, spawning: $spawning:expr, }
+    ) => {
         /// Spawns and activates in one step: the entity is Active before anybody sees it.
         ///
         /// # Errors
@@ -13,7 +16,7 @@ macro_rules! shared_operations {
         /// As for `spawn`; the word is stored once, with Release.
         #[inline(always)]
         pub fn spawn_active(&$this, value: T) -> Result<Handle, SpawnError<T>> {
-            $store.core().spawn_active($light, value)
+            $store.core().spawn_active($spawning, value)
         }
 
         /// Pending → Active, for an entity whose guard was [detached](Pending::detach).
@@ -23,7 +26,7 @@ macro_rules! shared_operations {
         /// overwritten, while another call activates it; what is wrong with the handle or the
         /// state otherwise. Nothing is changed.
         pub fn activate(&$this, h: Handle) -> Result<(), TransitionError> {
-            $store.core().activate($session, h)
+            $store.core().activate($changing, h)
         }
 
         /// Pending → Dead, for an entity whose guard was [detached](Pending::detach). The payload
@@ -33,7 +36,7 @@ macro_rules! shared_operations {
         /// [`TransitionError::Guarded`] while a `Pending` guard has it, and what is wrong with
         /// the handle or the state otherwise; nothing is changed.
         pub fn cancel(&$this, h: Handle) -> Result<(), TransitionError> {
-            $store.core().cancel($session, h)
+            $store.core().cancel($changing, h)
         }
 
         /// Active → Dying: exactly one caller wins, and must see to the settlement.
@@ -46,7 +49,7 @@ macro_rules! shared_operations {
         /// One compare-and-swap, tried again when holds change the word at the same time.
         #[inline]
         pub fn kill(&$this, h: Handle) -> Result<(), TransitionError> {
-            $store.core().kill($session, h)
+            $store.core().kill($changing, h)
         }
 
         /// Active → Dying with a [`Hold`] in the same step: who wins can settle, whatever others
@@ -55,7 +58,7 @@ macro_rules! shared_operations {
         /// # Errors
         /// As for `kill`, and [`TransitionError::TooManyHolds`]; nothing is changed.
         pub fn kill_and_hold(&$this, h: Handle) -> Result<Hold<T>, TransitionError> {
-            Hold::of_killed($store, $session, h)
+            Hold::of_killed($store, $changing, h)
         }
 
         /// Dying → Active: the settlement is taken back.
@@ -64,7 +67,7 @@ macro_rules! shared_operations {
         /// [`TransitionError::ReapRequested`] once a reap was asked for, and what is wrong with
         /// the handle or the state otherwise.
         pub fn revive(&$this, h: Handle) -> Result<(), TransitionError> {
-            $store.core().revive($session, h)
+            $store.core().revive($changing, h)
         }
 
         /// Dying → Dead, at once or by the last [`Hold`] to drop.
@@ -80,7 +83,7 @@ macro_rules! shared_operations {
         /// One compare-and-swap; one allocation of 2 KiB for each batch of Dead slots.
         #[inline]
         pub fn reap(&$this, h: Handle) -> Result<Reaped, TransitionError> {
-            $store.core().reap($session, h)
+            $store.core().reap($changing, h)
         }
 
         /// Ends an entity from any alive state: cancels what is Pending, kills and reaps the rest.
@@ -94,7 +97,7 @@ macro_rules! shared_operations {
         /// # Complexity
         /// One compare-and-swap and a store for an Active entity that nobody holds.
         pub fn despawn(&$this, h: Handle) -> Result<Reaped, TransitionError> {
-            $store.core().despawn($session, h, EndReason::Killed)
+            $store.core().despawn($changing, h, EndReason::Killed)
         }
 
         /// The state of an entity that is alive.
@@ -111,7 +114,7 @@ macro_rules! shared_operations {
         /// [`HoldError::ReapRequested`] once a reap was asked for, [`HoldError::TooManyHolds`] at
         /// the limit of 2^24 - 1, or what is wrong with the handle.
         pub fn hold(&$this, h: Handle) -> Result<Hold<T>, HoldError> {
-            Hold::of_alive($store, $session, h)
+            Hold::of_alive($store, $changing, h)
         }
 
         /// Spawns every value, all Active, in order.

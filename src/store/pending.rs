@@ -131,7 +131,7 @@ impl<'s, T> Pending<'s, T> {
         let value = unsafe { self.slot.payload.take() };
         let core = self.store.core();
         let reserved = Reserved { slot: self.slot, handle: self.handle };
-        core.cancel_reserved(&Session::own(&core.domain), &reserved);
+        core.cancel_reserved(&Session::unpinned(&core.domain), &reserved);
         value
     }
 }
@@ -173,6 +173,6 @@ struct Unmade<'s, T> {
 impl<T> Drop for Unmade<'_, T> {
     fn drop(&mut self) {
         let core = self.store.core();
-        core.cancel_reserved(&Session::own(&core.domain), &self.reserved);
+        core.cancel_reserved(&Session::unpinned(&core.domain), &self.reserved);
     }
 }

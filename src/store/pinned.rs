@@ -225,7 +225,11 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
         Ok(Pending::furnished(self.store, furnished, init))
     }
 
-    shared_operations!(self, self.store, &self.session, &self.session);
+    shared_operations!(self, self.store, {
+        session: &self.session,
+        changing: &self.session,
+        spawning: &self.session,
+    });
 }
 
 impl<T> fmt::Debug for Pinned<'_, T> {

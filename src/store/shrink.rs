@@ -58,6 +58,13 @@ impl<T> Core<T> {
         self.attic.enter()
     }
 
+    /// Whether nobody looks an entity up without a pin any more, or begins to before the caller has left the
+    /// attic. Such calls are short: a thread that is off the processor in the middle of one gets some time.
+    fn see_nobody_looking(&self, session: &Session) -> bool {
+        let mut rounds = 0..PATIENCE;
+        self.circulation.see_nobody_looking(|| rounds.next().map(|round| session.courtesy(round)))
+    }
+
     /// Advances until the memory is back, and what was put into limbo too, or a pin stops it.
     fn see_freed(&self, session: &Session) {
         let goal = session.handed_over(&self.circulation);
@@ -116,7 +123,7 @@ struct Shrink<'c, T> {
 
 impl<T> Shrink<'_, T> {
     fn run(&mut self) {
-        if !self.look() {
+        if !self.look() || !self.core.see_nobody_looking(self.session) {
             return;
         }
         self.gather();
@@ -231,13 +238,14 @@ impl<T> Shrink<'_, T> {
         pause_point!("segment owned, still in the table");
         let waiting = &self.core.attic.waiting;
         // SAFETY: this call owns the slots that were given out, in batches that only it sees and
-        // where it forgets them, and has just taken the rest; it frees the segment by the deferred
-        // call below (invariant 11).
+        // where it forgets them, and has just taken the rest; nobody was looking before it began, and it
+        // frees the segment by the deferred call below (invariant 11).
         let unlinked = unsafe { self.core.table.vacate(kept, &mut self.attic, waiting) };
         growth.count_back(&range, given, rest_again);
         self.bytes += unlinked.bytes();
         let waiting = std::sync::Arc::clone(waiting);
-        // SAFETY: the call runs after every session that could have seen the segment (invariant 11).
+        // SAFETY: the call runs after every pin that could have seen the segment, and nobody looks without
+        // one (invariant 11).
         let free = move || unsafe { unlinked.free(&waiting) };
         // SAFETY: it owns the segment, which has no payload, and the counter (invariant 11).
         unsafe { self.session.defer_free(free) };

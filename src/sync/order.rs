@@ -2,7 +2,9 @@
 //!
 //! Every atomic operation stronger than Relaxed names its pair: `ord!(Release: P1)` is the side
 //! that publishes, `ord!(Acquire: P1)` the side that receives (for two tags at once where it must),
-//! and an AcqRel operation names the tag it writes for and the tag it reads for. In an ordinary build the macro is the plain
+//! and an AcqRel operation names the tag it writes for and the tag it reads for. `Acquire + SeqCst` is
+//! SeqCst for a reason that its comment tells, and Acquire for the tag: all that a model knows of it
+//! without a fence. In an ordinary build the macro is the plain
 //! constant. In a model build one *side* of a tag can be set to Relaxed
 //! (`MODEL_WEAKEN=P1.w` or `P1.r`), and some model must then fail; `docs/ordering.md` is the
 //! ledger. The same goes for faults planted in the algorithm (`MODEL_FAULT=name`).
@@ -22,6 +24,9 @@ macro_rules! ord {
     };
     (AcqRel: $w:ident, $r:ident) => {
         $crate::sync::Ordering::AcqRel
+    };
+    ($kind:ident + SeqCst: $tag:ident) => {
+        $crate::sync::Ordering::SeqCst
     };
 }
 
@@ -44,6 +49,9 @@ macro_rules! ord {
     };
     (AcqRel: $w:ident, $r:ident) => {
         $crate::sync::released(Some(stringify!($w)), Some(stringify!($r)))
+    };
+    ($kind:ident + SeqCst: $tag:ident) => {
+        ord!($kind: $tag)
     };
 }
 
