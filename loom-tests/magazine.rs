@@ -4,7 +4,7 @@ use loom::thread;
 use std::sync::Arc;
 
 use super::model;
-use crate::free::{Chain, Circulation, Put};
+use crate::free::{Chain, Circulation, Claimed, Magazine, Put};
 use crate::segment::Index;
 
 /// A circulation with one shard and one magazine, unclaimed, that has two slots to take.
@@ -19,23 +19,31 @@ fn stocked() -> Arc<Circulation> {
     circulation
 }
 
+/// Two take a slot, each by a claim of this kind.
+fn two_take(claims: [fn(&Magazine) -> Option<Claimed<'_>>; 2]) {
+    let circulation = stocked();
+    let take = |circulation: &Circulation, claim: fn(&Magazine) -> Option<Claimed<'_>>| {
+        let magazine = claim(circulation.magazines_from(0).next()?)?;
+        let taken = magazine.take();
+        magazine.release();
+        taken
+    };
+    let other = Arc::clone(&circulation);
+    let there = thread::spawn(move || take(&other, claims[0]));
+    let here = take(&circulation, claims[1]);
+    let there = there.join().unwrap();
+    assert!(here.is_some() || there.is_some(), "somebody has the claim");
+    assert!(here != there, "one slot, two owners: {here:?}");
+}
+
 #[test]
 fn claim_against_claim_gives_each_slot_once() {
-    model("magazine_claim", 4, || {
-        let circulation = stocked();
-        let take = |circulation: &Circulation| {
-            let magazine = circulation.magazines_from(0).next()?.claim()?;
-            let taken = magazine.take();
-            magazine.release();
-            taken
-        };
-        let other = Arc::clone(&circulation);
-        let there = thread::spawn(move || take(&other));
-        let here = take(&circulation);
-        let there = there.join().unwrap();
-        assert!(here.is_some() || there.is_some(), "somebody has the claim");
-        assert!(here != there, "one slot, two owners: {here:?}");
-    });
+    model("magazine_claim", 4, || two_take([Magazine::claim, Magazine::claim]));
+}
+
+#[test]
+fn claim_to_look_against_claim_gives_each_slot_once() {
+    model("magazine_claim_to_look", 4, || two_take([Magazine::claim_to_look, Magazine::claim]));
 }
 
 /// What one session gave back and left, another hands over; what it did not take, another takes.

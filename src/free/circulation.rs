@@ -240,7 +240,7 @@ impl Circulation {
                 Ok(_) => {
                     // SeqCst: who claims it to look later must not be missed by a `shrink` that he
                     // does not see; pairs with the fence in `see_nobody_looking`. No model misses it:
-                    // there the claim has a fence of its own.
+                    // there the look at the attic has a fence of its own.
                     fence(Ordering::SeqCst);
                     // SAFETY: it was made claimed, by this call (invariant 5).
                     return Ok(unsafe { Claimed::new(magazine) });

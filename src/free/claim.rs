@@ -16,7 +16,7 @@
 //! look at the attic costs no more than any load. Who looks after `shrink` has left sees what it took out;
 //! who has looked before it saw the claim has done with what he found.
 
-use crate::sync::{AtomicU8, Ordering, fence, planted};
+use crate::sync::{AtomicU8, Ordering, planted};
 
 /// Nobody has it.
 const FREE: u8 = 0;
@@ -54,16 +54,11 @@ impl Claim {
     pub(super) fn claim_to_look(&self) -> bool {
         // Acquire M1: as in `claim`. SeqCst: ahead of the look at the attic, which is SeqCst too; pairs with
         // the fence in `see_nobody_looking`.
-        let won = self.looks_free()
+        self.looks_free()
             && self
                 .0
                 .compare_exchange(FREE, LOOKING, ord!(Acquire + SeqCst: M1), Ordering::Relaxed)
-                .is_ok();
-        if cfg!(all(loom, test)) && !planted("claim after the look at the attic") {
-            // What SeqCst operations order, loom orders by fences alone.
-            fence(Ordering::SeqCst);
-        }
-        won
+                .is_ok()
     }
 
     /// A hint that saves the read-modify-write.

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 
 use super::Segment;
 use crate::memory::{OutOfMemory, reserve, reserve_one};
-use crate::sync::{AtomicBool, Counter, Ordering, UnsafeCell, planted};
+use crate::sync::{AtomicBool, Counter, Ordering, UnsafeCell, fence, planted};
 
 /// Where what is kept lies.
 #[derive(Debug)]
@@ -134,6 +134,10 @@ impl Attic {
     /// pin (`free::claim`).
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
+        if cfg!(all(loom, test)) && !planted("claim after the look at the attic") {
+            // What SeqCst operations order, loom orders by fences alone.
+            fence(Ordering::SeqCst);
+        }
         // Acquire A1: receives what those who were in there took out of the table. SeqCst: behind the
         // claim; pairs with the fence in `see_nobody_looking`.
         !self.entered.load(ord!(Acquire + SeqCst: A1))
