@@ -96,6 +96,8 @@ pub(crate) struct Magazine {
     pub(crate) peak: Peak,
     /// Refills in a row that grew the store before they gathered what lay about.
     pub(crate) growths: Counter,
+    /// Batches for which it need not be asked again whether many slots lie free.
+    pub(crate) sure_of_free: Counter,
 }
 
 /// What became of an index that was given back.
@@ -120,6 +122,7 @@ impl Magazine {
             tally: Tally::new(),
             peak: Peak::new(),
             growths: Counter::new(0),
+            sure_of_free: Counter::new(0),
         }
     }
 

@@ -9,7 +9,7 @@
 //! holds nobody whom a scan has to meet (invariant 19); one with a mark may hold nobody: its word decides.
 
 use super::core::Core;
-use crate::free::Owned;
+use crate::free::{Magazine, Owned};
 use crate::reclaim::Session;
 use crate::segment::Index;
 use crate::sync::{AtomicU8, Ordering, planted};
@@ -23,6 +23,9 @@ const SAMPLE: usize = 8;
 /// So many free slots, and one more for each so many alive, may keep their marks: a scan looks at them.
 const FEW_FREE: u64 = if cfg!(all(loom, test)) { 0 } else { 8192 };
 const ALIVE_FOR_A_FREE_ONE: u64 = 256;
+
+/// Batches of a magazine for which it goes on to believe that many lie free, once it has looked.
+const SURE: u64 = 16;
 
 impl<T> Core<T> {
     /// Writes the marks of slots that the caller owns, which seldom lie in many segments.
@@ -55,10 +58,25 @@ impl<T> Core<T> {
         batch.set_unmarked(!planted("batch said to be marked"));
     }
 
-    /// Whether so many slots lie free, as far as this thread's magazine knows, that scans are to pass over
-    /// them.
+    /// Whether so many slots lie free that scans are to pass over them. What this thread knows of the others
+    /// may be old, and marks are many to write: so it looks at them first, once in so many batches.
     pub(super) fn many_lie_free(&self, session: &Session) -> bool {
-        let alive = self.magazine(session).map_or(0, |magazine| magazine.peak.known());
+        let Some(magazine) = self.magazine(session) else { return false };
+        if !self.many_seem_free(&magazine) {
+            return false;
+        }
+        let sure = magazine.sure_of_free.get();
+        magazine.sure_of_free.set(sure.checked_sub(1).unwrap_or(SURE));
+        if sure > 0 {
+            return true;
+        }
+        self.look_up_others(&magazine);
+        self.many_seem_free(&magazine)
+    }
+
+    /// The same as far as a magazine knows.
+    fn many_seem_free(&self, magazine: &Magazine) -> bool {
+        let alive = magazine.peak.known();
         let free = self.growth.slots().saturating_sub(alive);
         free >= FEW_FREE + alive / ALIVE_FOR_A_FREE_ONE
     }

@@ -96,7 +96,9 @@ impl<T> Core<T> {
     pub(super) fn load(&self, session: &Session, mut batch: Owned) -> Result<(), SpawnFailure> {
         let magazine = session.magazine(&self.circulation)?;
         self.mark_all(&mut batch);
-        self.look_up_others(&magazine);
+        if magazine.peak.is_due() {
+            self.look_up_others(&magazine);
+        }
         if let Some(empty) = magazine.load(batch) {
             self.circulation.put_empty(empty);
         }

@@ -157,16 +157,13 @@ impl<T> Core<T> {
             + stash
     }
 
-    /// Tells a magazine what is alive, for its peak, when that is due. Complexity: then, a line or two
-    /// of each other magazine.
+    /// Tells a magazine what is alive. Complexity: a line or two of each other magazine.
     #[cold]
     pub(super) fn look_up_others(&self, magazine: &Magazine) {
-        if magazine.peak.is_due() {
-            let begun: u64 = self.circulation.tallies().map(|tally| tally.begun()).sum();
-            let ended: u64 = self.circulation.tallies().map(|tally| tally.ended()).sum();
-            let tallies = self.circulation.tallies().count();
-            magazine.peak.look_up(begun.saturating_sub(ended), tallies);
-        }
+        let begun: u64 = self.circulation.tallies().map(|tally| tally.begun()).sum();
+        let ended: u64 = self.circulation.tallies().map(|tally| tally.ended()).sum();
+        let tallies = self.circulation.tallies().count();
+        magazine.peak.look_up(begun.saturating_sub(ended), tallies);
     }
 
     fn highest_peak(&self) -> usize {
