@@ -89,7 +89,7 @@ impl Session {
         self.entry.magazine.set(Some(last));
         pause_point!("claimed to look, attic not seen");
         self.looking.set(true);
-        if !attic.is_empty() {
+        if attic.is_entered() {
             self.stop_looking(claimed);
             return false;
         }
