@@ -5,11 +5,12 @@
 mod steps;
 mod support;
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hatchery::{Limits, LookupError, Store, TransitionError};
+use hatchery::{Limits, LookupError, Pinned, Store, TransitionError};
 use steps::fill;
 use support::{Census, Dice, assert_accounts};
 
@@ -217,4 +218,41 @@ fn shrink_beside_changes_without_a_pin_ends_each_entity_once() {
     store.shrink();
     assert_eq!(store.slots(), 0, "{:?}", store.stats());
     assert_accounts(&store.stats());
+}
+
+/// Takes a pin as it is dropped, if it has a store, and keeps it.
+struct Keeper(Option<&'static Store<Keeper>>);
+
+thread_local! {
+    static KEPT: RefCell<Option<Pinned<'static, Keeper>>> = const { RefCell::new(None) };
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        if let Some(store) = self.0 {
+            KEPT.with(|kept| *kept.borrow_mut() = Some(store.pin()));
+        }
+    }
+}
+
+/// A call without a pin leaves its claim to a session that began inside it, which looks nothing up by it.
+#[test]
+fn pin_that_a_cancelled_payload_keeps_leaves_other_segments_to_shrink() {
+    let store: &'static Store<Keeper> = Box::leak(Box::new(Store::new()));
+    let all = store.spawn_batch((0..2000).map(|_| Keeper(None))).unwrap();
+    store.despawn_batch(&all);
+    store.reclaim();
+    let slots = store.slots();
+    // The thread has looked around since it made garbage, and has had a magazine: so the cancel needs no
+    // pin of its own.
+    assert!(store.state(all[0]).is_err());
+    let pending = store.spawn(Keeper(Some(store))).unwrap().detach();
+    store.cancel(pending).unwrap();
+    assert!(KEPT.with(|kept| kept.borrow().is_some()));
+    let given_back = std::thread::scope(|scope| scope.spawn(|| store.shrink()).join().unwrap());
+    let left = store.slots();
+    assert!(given_back > 0 && 0 < left && left < slots, "{given_back} bytes, {left} of {slots}");
+    KEPT.with(|kept| drop(kept.borrow_mut().take()));
+    store.shrink();
+    assert_eq!(store.slots(), 0);
 }

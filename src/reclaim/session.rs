@@ -1,6 +1,6 @@
 //! A session: a pin of one thread on one store, and the thread's claim on a magazine.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::ptr::NonNull;
 use std::rc::Rc;
 
@@ -32,7 +32,7 @@ pub(crate) struct Session {
     /// The session of one call, which hands out no borrow: it may repin on its own.
     own: bool,
     /// Whether the claim on the magazine keeps the segments, in place of a pin (`free::claim`).
-    looking: Cell<bool>,
+    looking: bool,
 }
 
 impl Session {
@@ -49,58 +49,44 @@ impl Session {
     }
 
     /// The session of one call that may need no pin: who owns a slot, or takes one out of its magazine,
-    /// may touch it. What does more [pins](Session::ensure_pinned) first, or makes sure that
-    /// [segments stay](Session::ensure_segments).
+    /// may touch it. What does more [pins](Session::ensure_pinned) first.
     #[inline]
     pub(crate) fn unpinned(domain: &Domain) -> Session {
-        Session::open_unpinned(local::entry(domain))
+        Session::open_unpinned(local::entry(domain), false)
     }
 
     /// The same on a thread that has used the store before.
     pub(crate) fn unpinned_if_known(domain: &Domain) -> Option<Session> {
-        local::known_entry(domain).map(Session::open_unpinned)
+        local::known_entry(domain).map(|entry| Session::open_unpinned(entry, false))
     }
 
+    /// The session of one call that looks an entity up, and reads no payload, under the claim on its
+    /// magazine in place of a pin (`free::claim`). None where only a pin will do: inside another session,
+    /// whose claim is not for looking and may stay for long, where the magazine that the thread had before
+    /// is not to be had, beside somebody in the attic, and where the thread owes the others a look around.
     #[inline]
-    fn open_unpinned(entry: Rc<Entry>) -> Session {
-        entry.sessions.set(entry.sessions.get() + 1);
-        Session { guard: RefCell::new(None), entry, own: true, looking: Cell::new(false) }
-    }
-
-    /// Makes sure that segments stay, for an [unpinned](Session::unpinned) session that looks an entity up
-    /// and reads no payload: by the claim on the magazine that the thread had before, if it is to be had and
-    /// nobody gives memory back, and by a pin otherwise.
-    #[inline]
-    pub(crate) fn ensure_segments(&self, attic: &Attic) {
-        if !self.claim_to_look(attic) {
-            self.ensure_pinned();
+    pub(crate) fn looking(domain: &Domain, attic: &Attic) -> Option<Session> {
+        let entry = local::entry(domain);
+        if entry.sessions.get() > 0 || entry.owes.get() {
+            return None;
         }
-    }
-
-    #[inline]
-    fn claim_to_look(&self, attic: &Attic) -> bool {
-        // The claim of another session of the thread is not for looking, and may stay for long.
-        if self.entry.sessions.get() > 1 {
-            return false;
-        }
-        let Some(last) = self.entry.last_magazine.get() else { return false };
+        let last = entry.last_magazine.get()?;
         // SAFETY: it belongs to the circulation of the store that the caller borrows (invariant 11).
-        let Some(claimed) = (unsafe { last.as_ref() }).claim_to_look() else { return false };
-        self.entry.magazine.set(Some(last));
+        let claimed = unsafe { last.as_ref() }.claim_to_look()?;
         pause_point!("claimed to look, attic not seen");
-        self.looking.set(true);
         if attic.is_entered() {
-            self.stop_looking(claimed);
-            return false;
+            claimed.release();
+            return None;
         }
         pause_point!("looks without a pin");
-        true
+        entry.magazine.set(Some(last));
+        Some(Session::open_unpinned(entry, true))
     }
 
-    #[cold]
-    fn stop_looking(&self, claimed: Claimed<'_>) {
-        self.looking.set(false);
-        claimed.stop_looking();
+    #[inline]
+    fn open_unpinned(entry: Rc<Entry>, looking: bool) -> Session {
+        entry.sessions.set(entry.sessions.get() + 1);
+        Session { guard: RefCell::new(None), entry, own: true, looking }
     }
 
     #[inline]
@@ -110,7 +96,7 @@ impl Session {
             entry.lending.enter();
         }
         let guard = entry.participant.pin();
-        Session { guard: RefCell::new(Some(guard)), entry, own, looking: Cell::new(false) }
+        Session { guard: RefCell::new(Some(guard)), entry, own, looking: false }
     }
 
     /// Pins, if the session has no pin yet.
@@ -198,15 +184,13 @@ impl Session {
     }
 
     /// The claim stays with sessions that have begun inside this one: those have pins, or look nothing up.
-    #[inline]
+    #[cold]
     fn leave_to_others(&self) {
-        if self.looking.get()
-            && let Some(magazine) = self.entry.magazine.get()
-        {
+        if let Some(magazine) = self.entry.magazine.get() {
             // SAFETY: it belongs to this store's circulation, which outlives the session (invariant 11).
             let magazine = unsafe { magazine.as_ref() };
             // SAFETY: this thread's sessions have claimed it (invariant 5).
-            self.stop_looking(unsafe { Claimed::new(magazine) });
+            unsafe { Claimed::new(magazine) }.stop_looking();
         }
     }
 
@@ -416,7 +400,10 @@ impl Drop for Session {
         let others = self.entry.sessions.get() - 1;
         self.entry.sessions.set(others);
         if others > 0 {
-            return self.leave_to_others();
+            if self.looking {
+                self.leave_to_others();
+            }
+            return;
         }
         if !self.entry.outbox.is_empty() {
             self.hand_on_last();

@@ -143,14 +143,12 @@ impl<T> Store<T> {
     #[inline]
     fn changing_session(&self) -> Session {
         let core = self.core();
-        let mut session = self.light_session();
-        core.look_around(&mut session);
-        if core.on_dying.is_some() {
-            session.ensure_pinned();
-        } else {
-            session.ensure_segments(&core.attic);
+        if core.on_dying.is_none()
+            && let Some(session) = Session::looking(&core.domain, &core.attic)
+        {
+            return session;
         }
-        session
+        self.session()
     }
 }
 
