@@ -116,6 +116,31 @@ fn survivors_keep_their_slots_and_low_slots_are_used_first() {
     drop(store);
 }
 
+/// What cannot be given back is not out of reach until every pin has moved: others would make as much again.
+#[test]
+fn free_slots_that_stay_serve_at_once_whoever_is_pinned() {
+    let census = Census::new();
+    let store = Store::new();
+    // Alive in the first segment and in the last but one, which is long.
+    let all = fill(&store, &census, 20_000);
+    let (stays, goes): (Vec<_>, Vec<_>) = all.iter().partition(|h| h.seq() == 0 || h.seq() == 9000);
+    assert_eq!(store.despawn_batch(&goes), goes.len());
+    store.reclaim();
+    let reader = store.pin();
+    std::thread::scope(|scope| {
+        assert!(scope.spawn(|| store.shrink()).join().unwrap() > 0);
+    });
+    let left = store.slots();
+    assert!(stays.len() == 2 && left > 8000, "{left} slots");
+    // As many as lie free, but for a batch in the magazine of each of three sessions.
+    let fit = left - stays.len() - 3 * 256;
+    std::thread::scope(|scope| {
+        scope.spawn(|| fill(&store, &census, fit as u64));
+    });
+    assert_eq!(store.slots(), left);
+    assert!(stays.iter().all(|&stays| reader.contains(stays)));
+}
+
 #[test]
 fn whatever_is_in_use_keeps_its_segment() {
     let census = Census::new();

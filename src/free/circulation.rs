@@ -142,7 +142,8 @@ impl Circulation {
         if self.depot.looks_empty() { None } else { self.depot.pop(&self.boxes) }
     }
 
-    /// Puts a drained batch on the depot. Rule L: it came from a ripe stack, not from here.
+    /// Puts a drained batch on the depot. Rule L: it came from a ripe stack, not from here; but for what
+    /// `shrink` puts back, for which the tag is enough, as it is for empty boxes.
     pub(crate) fn put_drained(&self, batch: Owned) {
         self.depot.push(batch);
     }

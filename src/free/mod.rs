@@ -13,9 +13,10 @@
 //! **Rule L, against ABA.** What was popped from a list by compare-and-swap, inside a pin, is
 //! pushed on that *same* list only after a grace period. So a batch moves only ripe → depot →
 //! magazine → limbo → ripe, and an unused slot goes back into the claimed magazine or through
-//! limbo, never on a list. Heads carry a tag besides. The stack of empty boxes, and that of crates
-//! whose contents were freed, stand on their tags alone: a box is popped and pushed back at once,
-//! and 2^32 changes would have to happen between one popper's two instructions.
+//! limbo, never on a list. Heads carry a tag besides. The stack of empty boxes, that of crates
+//! whose contents were freed, and the depot, where `shrink` puts back what it need not keep, stand on
+//! their tags alone: a box is popped and pushed back at once, and 2^32 changes would have to happen
+//! between one popper's two instructions.
 
 mod batch;
 mod boxes;

@@ -311,8 +311,8 @@ impl<T: Send + Sync + 'static> Store<T> {
     /// back is made again before anything else, low slots before high ones.
     ///
     /// One call works at a time: beside another one, and inside a payload's destructor, it does
-    /// nothing and answers 0. Free slots that it has looked at and cannot give back serve again when
-    /// the pins of that moment have gone; a spawn into a full store with limits may be told so.
+    /// nothing and answers 0. Free slots that it has looked at and cannot give back serve again when it
+    /// returns; a spawn into a full store with limits may meanwhile be told so.
     ///
     /// # Complexity
     /// That of [`reclaim`](Store::reclaim), and a look at the slots of each segment as far as the

@@ -254,15 +254,16 @@ impl<T> Shrink<'_, T> {
 
     /// Puts what stays back into circulation, the lowest slots to be used first.
     ///
-    /// Rule L: what was popped off the depot goes through limbo, or into the magazine of this
-    /// thread, which gets the lowest batch.
+    /// They serve at once, on the depot or in the magazine of this thread, which gets the lowest batch:
+    /// through limbo, others would have to make new ones meanwhile. So here the depot stands on its tag
+    /// alone, and not on Rule L. What somebody has put between them that is Dead goes through limbo.
     fn put_back(&mut self) {
         let mut indices = Vec::new();
         let sorted = reserve(&mut indices, self.loose).is_ok();
         while let Some(mut batch) = self.core.circulation.pop_own(&self.gathered) {
             self.forget_gone(&mut batch);
             let noted = reserve_one(&mut self.emptied).is_ok();
-            if sorted && noted {
+            if sorted && noted && self.is_drained(&batch) {
                 indices.extend(std::iter::from_fn(|| batch.pop()));
             }
             match (batch.is_empty(), noted) {
@@ -277,6 +278,12 @@ impl<T> Shrink<'_, T> {
         self.deal(&indices);
     }
 
+    /// Whether no slot of a batch is left to be renewed.
+    fn is_drained(&self, batch: &Owned) -> bool {
+        let word = |position| self.core.table.known(batch.at(position)).word.peek();
+        (0..batch.len()).all(|position| word(position).state() == State::None)
+    }
+
     /// Takes the indices of slots that are no more out of a batch.
     fn forget_gone(&mut self, batch: &mut Owned) {
         for position in (0..batch.len()).rev() {
@@ -287,8 +294,8 @@ impl<T> Shrink<'_, T> {
         }
     }
 
-    /// Deals indices, in ascending order, to boxes that they came from. The batches ripen in the
-    /// order in which they are handed over, and the last to ripen is taken first.
+    /// Deals indices, in ascending order, to boxes that they came from. The last that is put on the depot
+    /// is taken first.
     fn deal(&mut self, indices: &[Index]) {
         let fewest = indices.len().div_ceil(self.emptied.len().max(1));
         let size = self.core.full_batch().max(fewest).clamp(1, BATCH_CAPACITY);
@@ -311,7 +318,7 @@ impl<T> Shrink<'_, T> {
                         self.core.circulation.put_empty(empty);
                     }
                 }
-                None => self.core.hand_over(self.session, batch),
+                None => self.core.circulation.put_drained(batch),
             }
         }
     }
