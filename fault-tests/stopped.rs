@@ -271,6 +271,32 @@ fn stopped_while_it_looks_without_a_pin_it_keeps_segments_and_nobody() {
     }
 }
 
+/// A call that is going to be refused keeps no free slot from others, where they could be refused.
+#[test]
+fn stopped_in_a_kill_that_is_refused_others_get_every_free_slot() {
+    let census = Census::default();
+    let limits = Limits::reject(128);
+    let store: Store<Counted> =
+        Store::builder().limits(limits).backlog(0).shards(1).build().unwrap();
+    stopped(
+        "found, not killed",
+        || {
+            // The magazine that this thread has had is left with free slots.
+            let dead = store.spawn_active(census.payload()).unwrap();
+            store.despawn_batch(&[dead]);
+            store.spawn_active(census.payload()).unwrap();
+            assert!(store.kill(dead).is_err());
+        },
+        || {
+            let pinned = store.pin();
+            for _ in 0..120 {
+                pinned.spawn_active(census.payload()).expect("there is room, and nobody reads");
+            }
+        },
+    );
+    assert_whole(&store);
+}
+
 /// Who comes while memory is given back pins, and neither waits nor keeps anything.
 #[test]
 fn stopped_while_it_gives_memory_back_others_change_entities() {

@@ -10,9 +10,9 @@ use std::collections::HashSet;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hatchery::{Limits, LookupError, Pinned, Store, TransitionError};
+use hatchery::{Handle, Limits, LookupError, Pinned, Store, TransitionError};
 use steps::fill;
-use support::{Census, Dice, assert_accounts};
+use support::{Census, Counted, Dice, assert_accounts};
 
 #[test]
 fn reader_keeps_what_it_may_be_looking_at_until_it_goes() {
@@ -218,6 +218,48 @@ fn shrink_beside_changes_without_a_pin_ends_each_entity_once() {
     store.shrink();
     assert_eq!(store.slots(), 0, "{:?}", store.stats());
     assert_accounts(&store.stats());
+}
+
+/// What a pin has kept goes when calls come and go after it, of whatever kind.
+#[test]
+fn memory_that_a_pin_has_kept_goes_by_the_calls_after_it() {
+    type Call = fn(&Store<Counted>, Handle, &Census);
+    let calls: [(&str, Call); 5] = [
+        ("spawn", |store, _, census| _ = store.spawn_active(census.payload(0)).unwrap()),
+        ("hold", |store, alive, _| drop(store.hold(alive).unwrap())),
+        ("kill and revive", |store, alive, _| {
+            store.kill(alive).unwrap();
+            store.revive(alive).unwrap();
+        }),
+        ("refused", |store, alive, _| assert!(store.activate(alive).is_err())),
+        ("state", |store, alive, _| assert!(store.state(alive).is_ok())),
+    ];
+    for (name, call) in calls {
+        let census = Census::new();
+        let store = Store::new();
+        let alive = store.spawn_active(census.payload(0)).unwrap();
+        let all = fill(&store, &census, 5000);
+        store.despawn_batch(&all);
+        store.reclaim();
+        let top = store.stats().bytes;
+        let (pinned, shrunk) = (Barrier::new(2), Barrier::new(2));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let reader = store.pin();
+                pinned.wait();
+                shrunk.wait();
+                drop(reader);
+            });
+            pinned.wait();
+            assert!(store.shrink() > 0);
+            assert!(store.stats().bytes > top / 2, "{name}: still there: {:?}", store.stats());
+            shrunk.wait();
+        });
+        for _ in 0..600 {
+            call(&store, alive, &census);
+        }
+        assert!(store.stats().bytes < top / 3, "{name}: of {top}: {:?}", store.stats());
+    }
 }
 
 /// Takes a pin as it is dropped, if it has a store, and keeps it.

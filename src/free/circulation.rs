@@ -259,20 +259,27 @@ impl Circulation {
     }
 
     /// Whether each magazine was seen, since the caller has entered the attic, without a claim that
-    /// [looks](super::claim); `wait` leaves the processor to its owner, or says that it is enough. Whoever
+    /// [looks](super::claim); `wait` leaves the processor to the owners, or says that it is enough. Whoever
     /// makes such a claim from then on finds the caller in the attic.
     pub(crate) fn see_nobody_looking(&self, mut wait: impl FnMut() -> Option<()>) -> bool {
         // SeqCst: between the entering and the looks at the claims; pairs with the two SeqCst operations of
         // whoever claims to look, and with the fence behind the making of a magazine.
         fence(Ordering::SeqCst);
-        self.magazines_from(0).all(|magazine| {
-            while magazine.looks() && !planted("shrink under who looks") {
-                if wait().is_none() {
-                    return false;
-                }
+        let mut looking = Vec::new();
+        for magazine in self.magazines_from(0).filter(|magazine| magazine.looks()) {
+            if reserve_one(&mut looking).is_err() {
+                return false;
             }
-            true
-        })
+            looking.push(magazine);
+        }
+        // All of them at each turn: who has stopped looking may look again while others are waited for.
+        while !looking.is_empty() && !planted("shrink under who looks") {
+            if wait().is_none() {
+                return false;
+            }
+            looking.retain(|magazine| magazine.looks());
+        }
+        true
     }
 
     /// Every tally: the magazines' and the shards' own.

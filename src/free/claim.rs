@@ -88,3 +88,37 @@ impl Claim {
         self.0.load(ord!(Acquire: M1)) == LOOKING
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::super::{Circulation, Claimed};
+
+    const MAGAZINES: usize = 8;
+
+    /// Every other one looks at each turn: all are seen without in two, however many they are.
+    #[test]
+    fn each_is_seen_once_although_some_look_at_every_moment() {
+        let circulation = Circulation::new(1);
+        for claimed in [(); MAGAZINES].map(|()| circulation.claim_magazine(0).unwrap()) {
+            claimed.release();
+        }
+        let magazines = Vec::from_iter(circulation.magazines_from(0));
+        let mut claims = [None; MAGAZINES];
+        let mut turn = 0;
+        let mut change = || {
+            for (at, claim) in claims.iter_mut().enumerate() {
+                if let Some(claimed) = claim.take() {
+                    Claimed::release(claimed);
+                }
+                if (at + turn) % 2 == 0 {
+                    *claim = magazines[at].claim_to_look();
+                }
+            }
+            turn += 1;
+        };
+        change();
+        assert!(!circulation.see_nobody_looking(|| None));
+        let mut turns = 0..2;
+        assert!(circulation.see_nobody_looking(|| turns.next().map(|_| change())));
+    }
+}

@@ -21,7 +21,8 @@ const STEPS_ASIDE: u32 = 64;
 const STEPS_IN_VAIN: u32 = 4;
 const OFTEN_IN_VAIN: u32 = 8;
 
-/// A pin. While it lives, no payload that its thread could have seen is dropped.
+/// A pin, or less: an [unpinned](Session::unpinned) session reads no payload. While a pin lives, no payload
+/// that its thread could have seen is dropped.
 #[derive(Debug)]
 pub(crate) struct Session {
     /// `None` while the session steps aside, and until an [unpinned](Session::unpinned) one needs it.

@@ -229,6 +229,7 @@ impl<T> Core<T> {
     #[inline]
     pub(super) fn kill(&self, session: &Session, h: Handle) -> Result<(), TransitionError> {
         let slot = self.find(h)?;
+        pause_point!("found, not killed");
         slot.word
             .advance_plain(h.generation_bits(), State::Active, SlotWord::kill)
             .map_err(|found| Self::refused(h, found))?;

@@ -68,8 +68,9 @@ use crate::sync::Arc;
 /// way of an entity. The drop of the last `Store` closes it: everything that no [`Hold`] keeps has
 /// been dropped when that drop returns.
 ///
-/// Methods on `Store` pin the epoch for themselves. A thread that does many things at once pins
-/// once, with [`pin`](Store::pin), and uses the same methods on [`Pinned`].
+/// Methods on `Store` protect for themselves what they look at, by a pin of the epoch or by less. A thread
+/// that does many things at once pins once, with [`pin`](Store::pin), and uses the same methods on
+/// [`Pinned`].
 ///
 /// # Examples
 ///
@@ -138,12 +139,11 @@ impl<T> Store<T> {
         Session::unpinned(&self.core().domain)
     }
 
-    /// A session for a call that changes one entity. It needs no pin where nobody is told of it: no
-    /// payload is read, and the claim on the magazine keeps the segment.
+    /// A session for a call that changes one entity, without a pin where that will do.
     #[inline]
     fn changing_session(&self) -> Session {
         let core = self.core();
-        if core.on_dying.is_none()
+        if core.may_look_unpinned()
             && let Some(session) = Session::looking(&core.domain, &core.attic)
         {
             return session;
@@ -305,7 +305,9 @@ impl<T: Send + Sync + 'static> Store<T> {
     ///
     /// It [reclaims](Store::reclaim) first. Then segments of slots go that are wholly free: a slot
     /// that is in use, held, in another session's hands or taken out of use keeps its segment. What
-    /// somebody may be looking at under a pin goes when that pin ends or moves on. Old handles stay
+    /// somebody may be looking at under a pin goes when that pin ends or moves on. A call on a `Store`
+    /// without limits that is in the middle of a change, and stays there because its thread is off the
+    /// processor for long, keeps all of them; a later `shrink` gives them back. Old handles stay
     /// dead for ever, because the generations of the slots are kept, one byte a slot where they
     /// differ a little and none where they are equal. When the store grows again, what was given
     /// back is made again before anything else, low slots before high ones.

@@ -61,6 +61,10 @@ impl<T> Core<T> {
         // At every refill, not only when nothing else is left: under a pin that lends payloads out
         // they cannot ripen on the spot, and have to be in limbo by then.
         self.collect_dead(session);
+        if self.attic.waiting.get() > 0 {
+            // Memory that a pin has kept: whoever only spawns has nothing else to ask the collector for.
+            session.hurry();
+        }
         let clean = || match self.circulation.take_drained() {
             Some(batch) => Ok(Some(batch)),
             None => self.grow(session),

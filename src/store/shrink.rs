@@ -2,7 +2,8 @@
 //!
 //! A segment may go when one call owns all its slots, each None and in no list. So the call takes
 //! the free slots out of circulation, counts them by segment, and puts back what it cannot use.
-//! Whoever looks for a slot meanwhile makes new ones. No user code runs, and nobody waits.
+//! Whoever looks for a slot meanwhile makes new ones. No user code runs. It waits for no pin, and a
+//! bounded time for calls that look an entity up without one.
 
 use std::cmp::Reverse;
 use std::mem::take;
@@ -19,6 +20,10 @@ use crate::sync::PATIENCE;
 
 /// How often a call looks again for the attic, where somebody makes a segment again just now.
 const LOOKS: u32 = 16;
+
+/// How often it leaves the processor to those who look an entity up without a pin. Some 40 are enough for 128
+/// threads on two cores.
+const TURNS: u32 = 128;
 
 impl<T> Core<T> {
     /// Gives back what nothing needs; how many bytes.
@@ -59,9 +64,9 @@ impl<T> Core<T> {
     }
 
     /// Whether nobody looks an entity up without a pin any more, or begins to before the caller has left the
-    /// attic. Such calls are short: a thread that is off the processor in the middle of one gets some time.
+    /// attic. Such calls are short, but a thread may be off the processor in the middle of one.
     fn see_nobody_looking(&self, session: &Session) -> bool {
-        let mut rounds = 0..PATIENCE;
+        let mut rounds = 0..TURNS.min(PATIENCE);
         self.circulation.see_nobody_looking(|| rounds.next().map(|round| session.courtesy(round)))
     }
 
