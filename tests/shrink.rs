@@ -5,7 +5,7 @@
 mod steps;
 mod support;
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -139,6 +139,44 @@ fn free_slots_that_stay_serve_at_once_whoever_is_pinned() {
     });
     assert_eq!(store.slots(), left);
     assert!(stays.iter().all(|&stays| reader.contains(stays)));
+}
+
+/// A server after a spike: few are alive, all over, and lives go on in the slots that they have. They come
+/// down to the low slots, and the segments above can go.
+#[test]
+fn lives_that_go_on_after_a_spike_come_down() {
+    for unpinned in [false, true] {
+        let store: Store<u64> = Store::new();
+        let all = store.spawn_batch(0..200_000).unwrap();
+        let (alive, gone): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|handle| handle.seq() % 200 == 7);
+        let mut alive = VecDeque::from(alive);
+        assert_eq!(store.despawn_batch(&gone), gone.len());
+        assert_eq!(store.reclaim(), gone.len());
+        let before = store.slots();
+        let mut live_on = |lives: u64| {
+            let mut pinned = store.pin();
+            for n in 0..lives {
+                let (old, new) = (alive.pop_front().unwrap(), n);
+                if unpinned {
+                    store.despawn(old).unwrap();
+                    alive.push_back(store.spawn_active(new).unwrap());
+                } else {
+                    pinned.despawn(old).unwrap();
+                    alive.push_back(pinned.spawn_active(new).unwrap());
+                }
+                if n % 100 == 0 {
+                    pinned.repin();
+                }
+            }
+        };
+        for _ in 0..4 {
+            live_on(20_000);
+            store.shrink();
+        }
+        assert!(store.slots() < before / 4, "{} of {before} slots", store.slots());
+        assert_eq!(store.len(), 1000);
+    }
 }
 
 #[test]

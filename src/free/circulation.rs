@@ -35,6 +35,8 @@ pub(crate) struct Circulation {
     empties: CachePadded<TaggedStack>,
     /// Batches of None slots that `reclaim` has drained.
     depot: CachePadded<TaggedStack>,
+    /// Ripe batches that are to serve only where nothing else does, until `reclaim` drains them.
+    resting: CachePadded<TaggedStack>,
     shards: Box<[AtomicPtr<Shard>]>,
     handed_over: CachePadded<Counter>,
     ripened: CachePadded<Counter>,
@@ -55,6 +57,7 @@ impl Circulation {
             boxes: Boxes::new(),
             empties: CachePadded::new(TaggedStack::new()),
             depot: CachePadded::new(TaggedStack::new()),
+            resting: CachePadded::new(TaggedStack::new()),
             shards: (0..shards).map(|_| AtomicPtr::new(ptr::null_mut())).collect(),
             handed_over: CachePadded::new(Counter::new(0)),
             ripened: CachePadded::new(Counter::new(0)),
@@ -118,11 +121,13 @@ impl Circulation {
         self.ripened.add_shared(batches);
     }
 
-    /// A batch of slots that may be used: from the shard's own stack, the depot, or a neighbour.
+    /// A batch of slots that may be used: from the shard's own stack, the depot, a neighbour, or of those
+    /// that rest.
     pub(crate) fn take_ripe(&self, home: usize) -> Option<Owned> {
         self.take_ripe_of(home)
             .or_else(|| self.take_drained())
             .or_else(|| (1..self.shards.len()).find_map(|step| self.take_ripe_of(home + step)))
+            .or_else(|| self.take_resting())
     }
 
     /// A batch of one shard's ripe stack.
@@ -131,10 +136,21 @@ impl Circulation {
         if ripe.looks_empty() { None } else { ripe.pop(&self.boxes) }
     }
 
-    /// Whether a ripe stack had something on it a moment ago: a hint.
+    /// Whether there was a ripe batch somewhere a moment ago: a hint.
     pub(crate) fn has_ripe(&self) -> bool {
-        (0..self.shards.len())
-            .any(|number| self.shard(number).is_some_and(|shard| !shard.ripe.looks_empty()))
+        !self.resting.looks_empty()
+            || (0..self.shards.len())
+                .any(|number| self.shard(number).is_some_and(|shard| !shard.ripe.looks_empty()))
+    }
+
+    /// Puts a ripe batch where it serves last. Rule L: it came from a ripe stack, not from here.
+    pub(crate) fn put_to_rest(&self, batch: Owned) {
+        self.resting.push(batch);
+    }
+
+    /// A ripe batch that was put to rest.
+    pub(crate) fn take_resting(&self) -> Option<Owned> {
+        if self.resting.looks_empty() { None } else { self.resting.pop(&self.boxes) }
     }
 
     /// A batch of None slots.

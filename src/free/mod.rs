@@ -6,8 +6,9 @@
 //!   magazine (taken from) → empty → magazine (filled with Dead slots) → limbo
 //!          ↑                                                              │ grace period
 //!          └──────────── ripe stack of a shard ←──────────────────────────┘
-//!                              │ reclaim                
-//!                              └→ depot → magazine
+//!                              │ reclaim
+//!                              ├→ depot → magazine
+//!                              └→ rest, where a shrink has asked for it → depot
 //! ```
 //!
 //! **Rule L, against ABA.** What was popped from a list by compare-and-swap, inside a pin, is

@@ -13,6 +13,7 @@ use super::permits::{Ceiling, Permits};
 use super::reuse::{Retain, Reuse};
 use super::scenes;
 use super::stats::Window;
+use super::tide::HIGH;
 use crate::error::ConfigError;
 use crate::free::Circulation;
 use crate::handle::Handle;
@@ -177,6 +178,7 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
             attic: Attic::new(),
             retired: Counter::new(0),
             starving: Counter::new(0),
+            tide: Counter::new(HIGH),
             stalled_at: Counter::new(u64::MAX),
             window: Mutex::new(Window::default()),
         };

@@ -354,11 +354,15 @@ impl<T> Reclaim<'_, T> {
         }
     }
 
-    /// Drains every ripe stack; whether the budget allowed all of it.
+    /// Drains what rests, and every ripe stack; whether the budget allowed all of it.
     fn drain_ripe(&mut self) -> bool {
-        for step in 0..self.core.circulation.shard_count() {
-            let home = self.session.home() + step;
-            while let Some(mut batch) = self.core.circulation.take_ripe_of(home) {
+        let circulation = &self.core.circulation;
+        for step in 0..=circulation.shard_count() {
+            let take = || match step.checked_sub(1) {
+                None => circulation.take_resting(),
+                Some(step) => circulation.take_ripe_of(self.session.home() + step),
+            };
+            while let Some(mut batch) = take() {
                 let done = self.renew_batch(&mut batch);
                 if batch.is_empty() {
                     self.core.circulation.put_empty(batch);

@@ -52,6 +52,8 @@ pub(crate) struct Core<T> {
     pub(super) growth: CachePadded<Growth>,
     /// What is kept of segments whose memory was given back.
     pub(super) attic: Attic,
+    /// The number from which on slots are to come to rest (`tide`).
+    pub(super) tide: Counter,
     /// Slots taken out of use.
     pub(super) retired: Counter,
     /// Calls that are short of a slot just now: sessions hand over what they keep.

@@ -147,6 +147,7 @@ impl<T> Core<T> {
         if counted == 0 {
             return Ok(None);
         }
+        self.flood();
         let outcome = self.fill_new(counted);
         let taken = outcome.as_ref().map_or(0, |batch| batch.as_ref().map_or(0, Owned::len));
         self.growth.slots.sub_shared(counted - taken as u64);

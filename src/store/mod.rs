@@ -27,6 +27,7 @@ mod shrink;
 mod stash;
 mod stats;
 mod supply;
+mod tide;
 mod weak;
 mod windows;
 

@@ -73,7 +73,7 @@ impl<T> Core<T> {
             clean()?.or_else(|| self.scour(session))
         } else {
             match self.ripe_at_home(session) {
-                Some(batch) => Some(batch),
+                Some(batch) => Some(self.lower(batch)),
                 None => self.forage(session)?,
             }
         };

@@ -128,12 +128,20 @@ struct Shrink<'c, T> {
 
 impl<T> Shrink<'_, T> {
     fn run(&mut self) {
-        if !self.look() || !self.core.see_nobody_looking(self.session) {
+        let any = self.look();
+        let free = self.core.growth.slots().saturating_sub(self.core.counted_alive() as u64);
+        let goes = any && self.core.see_nobody_looking(self.session);
+        if !goes && self.core.needed_beside(free).is_none() {
             return;
         }
         self.gather();
-        self.give_back();
+        if goes {
+            self.give_back();
+        }
         self.put_back();
+        let there = self.census.iter().filter(|found| found.fate != Fate::Gone);
+        let ranges = there.map(|found| found.segment.range());
+        self.core.ebb(self.core.needed_beside(self.loose as u64), ranges);
     }
 
     /// Looks which segments may go; whether there are any.
