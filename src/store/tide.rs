@@ -30,14 +30,15 @@ impl<T> Core<T> {
 
     /// Says that slots above the first so many are to come to rest; `ranges` are those of the segments that
     /// there are, in order.
-    pub(super) fn ebb(&self, needed: Option<u64>, ranges: impl Iterator<Item = Range<u64>>) {
-        let mut below = 0;
-        let reached = |range: &Range<u64>| {
-            below += range.end - range.start;
-            Some(below) >= needed && needed.is_some()
-        };
-        let mut ranges = ranges;
-        self.tide.set(ranges.find(reached).map_or(HIGH, |range| range.end));
+    pub(super) fn ebb(&self, needed: Option<u64>, mut ranges: impl Iterator<Item = Range<u64>>) {
+        let reached = needed.and_then(|needed| {
+            let mut below = 0;
+            ranges.find(|range| {
+                below += range.end - range.start;
+                below >= needed
+            })
+        });
+        self.tide.set(reached.map_or(HIGH, |range| range.end));
     }
 
     /// Slots are needed that there were not.
