@@ -96,8 +96,9 @@ pub(crate) struct Magazine {
     pub(crate) peak: Peak,
     /// Refills in a row that grew the store before they gathered what lay about.
     pub(crate) growths: Counter,
-    /// Batches for which it need not be asked again whether many slots lie free.
-    pub(crate) sure_of_free: Counter,
+    /// Twice the number of batches for which it is believed what was found when it was last looked whether
+    /// many slots lie free, and one more if they did.
+    pub(crate) found_free: Counter,
 }
 
 /// What became of an index that was given back.
@@ -122,7 +123,7 @@ impl Magazine {
             tally: Tally::new(),
             peak: Peak::new(),
             growths: Counter::new(0),
-            sure_of_free: Counter::new(0),
+            found_free: Counter::new(0),
         }
     }
 

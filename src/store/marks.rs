@@ -24,8 +24,8 @@ const SAMPLE: usize = 8;
 const FEW_FREE: u64 = if cfg!(all(loom, test)) { 0 } else { 8192 };
 const ALIVE_FOR_A_FREE_ONE: u64 = 256;
 
-/// Batches of a magazine for which it goes on to believe that many lie free, once it has looked.
-const SURE: u64 = 16;
+/// So many batches of a magazine go by what it found when it last looked whether many lie free.
+const BELIEVED: u64 = 16;
 
 impl<T> Core<T> {
     /// Writes the marks of slots that the caller owns, which seldom lie in many segments.
@@ -65,13 +65,15 @@ impl<T> Core<T> {
         if !self.many_seem_free(&magazine) {
             return false;
         }
-        let sure = magazine.sure_of_free.get();
-        magazine.sure_of_free.set(sure.checked_sub(1).unwrap_or(SURE));
-        if sure > 0 {
-            return true;
+        let found = magazine.found_free.get();
+        if found >= 2 {
+            magazine.found_free.set(found - 2);
+            return found % 2 == 1;
         }
         self.look_up_others(&magazine);
-        self.many_seem_free(&magazine)
+        let many = self.many_seem_free(&magazine);
+        magazine.found_free.set(2 * BELIEVED + u64::from(many));
+        many
     }
 
     /// The same as far as a magazine knows.

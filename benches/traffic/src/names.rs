@@ -51,8 +51,8 @@ impl Owner {
         match (size, align) {
             (256, 128) => Owner::Magazines,
             (512, 128) => Owner::Shards,
-            (640, 128) => Owner::Circulation,
-            (896, 128) => Owner::Collector,
+            (1024, 128) => Owner::Circulation,
+            (640, 128) => Owner::Collector,
             (2304, 128) => Owner::Participants,
             (2072, 8) => Owner::Bags,
             // A gap of 64 bytes; 72, a mark of one and a link of 4 for each slot, 64 of them at least.
