@@ -244,7 +244,7 @@ fn memory_that_a_pin_has_kept_goes_by_the_calls_after_it() {
         let top = store.stats().bytes;
         let (pinned, shrunk) = (Barrier::new(2), Barrier::new(2));
         std::thread::scope(|scope| {
-            scope.spawn(|| {
+            let reader = scope.spawn(|| {
                 let reader = store.pin();
                 pinned.wait();
                 shrunk.wait();
@@ -254,6 +254,8 @@ fn memory_that_a_pin_has_kept_goes_by_the_calls_after_it() {
             assert!(store.shrink() > 0);
             assert!(store.stats().bytes > top / 2, "{name}: still there: {:?}", store.stats());
             shrunk.wait();
+            // Its last moments too: a thread pins once more as it goes.
+            reader.join().unwrap();
         });
         for _ in 0..600 {
             call(&store, alive, &census);
