@@ -297,6 +297,22 @@ fn stopped_in_a_kill_that_is_refused_others_get_every_free_slot() {
     assert_whole(&store);
 }
 
+#[test]
+fn only_a_store_that_refuses_nobody_looks_without_a_pin() {
+    let census = Census::default();
+    let looks = |store: Store<Counted>| {
+        let h = store.spawn_active(census.payload()).unwrap();
+        let (arrived, arrival) = mpsc::channel();
+        pause::at("looks without a pin", move || arrived.send(()).unwrap());
+        store.kill(h).unwrap();
+        arrival.try_recv().is_ok()
+    };
+    assert!(looks(Store::new()));
+    assert!(!looks(Store::builder().backlog(0).build().unwrap()));
+    assert!(!looks(Store::builder().limits(Limits::reject(100)).build().unwrap()));
+    assert!(!looks(Store::builder().on_dying(|_, _, _| {}).build().unwrap()));
+}
+
 /// Who comes while memory is given back pins, and neither waits nor keeps anything.
 #[test]
 fn stopped_while_it_gives_memory_back_others_change_entities() {

@@ -7,7 +7,7 @@ mod support;
 
 use std::sync::Arc;
 
-use hatchery::{Handle, Limits, Reaped, SpawnFailure, Store};
+use hatchery::{Handle, Limits, Reaped, Recycle, SpawnFailure, Store};
 use item::{Balance, Item, assert_reuse, cleared, dropped, made, recycled, retaining};
 use support::{assert_accounts, nonzero};
 
@@ -359,4 +359,35 @@ fn guard_of_a_recycled_payload_crosses_threads_and_outlives_its_session() {
     std::thread::spawn(move || there.despawn(handle).unwrap()).join().unwrap();
     shared.reclaim();
     assert_eq!(shared.stats().idle, 1);
+}
+
+/// Payloads of batches that have come to rest after a shrink serve before any is constructed.
+#[test]
+fn payloads_that_rest_after_a_shrink_are_used_again() {
+    #[derive(Default)]
+    struct Plain(u8);
+    impl Recycle for Plain {
+        fn recycle(&mut self) {
+            self.0 = 0;
+        }
+    }
+    let store: Store<Plain> = Store::builder().retain(64).build().unwrap();
+    let all = store.spawn_batch((0..200_000).map(|_| Plain(1))).unwrap();
+    let (mut alive, gone): (Vec<_>, Vec<_>) = all.into_iter().partition(|h| h.seq() % 200 == 0);
+    store.despawn_batch(&gone);
+    store.shrink();
+    for _ in 0..3 {
+        for handle in &mut alive {
+            store.despawn(*handle).unwrap();
+            *handle = store.spawn_active(Plain(1)).unwrap();
+        }
+    }
+    // So that nothing is in limbo.
+    (0..2000).for_each(|_| drop(store.pin()));
+    let created = store.stats().created;
+    for _ in 0..1000 {
+        store.spawn_recycled(|_| {}).unwrap().activate();
+    }
+    let after = store.stats();
+    assert!(after.created == created || after.dead == 0, "{after:?}");
 }

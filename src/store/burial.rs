@@ -354,13 +354,15 @@ impl<T> Reclaim<'_, T> {
         }
     }
 
-    /// Drains what rests, and every ripe stack; whether the budget allowed all of it.
+    /// Drains every ripe stack, and what rests; whether the budget allowed all of it.
     fn drain_ripe(&mut self) -> bool {
         let circulation = &self.core.circulation;
-        for step in 0..=circulation.shard_count() {
-            let take = || match step.checked_sub(1) {
-                None => circulation.take_resting(),
-                Some(step) => circulation.take_ripe_of(self.session.home() + step),
+        let shards = circulation.shard_count();
+        for step in 0..=shards {
+            // What rests comes last: a batch that goes there meanwhile is met here or there.
+            let take = || match step < shards {
+                true => circulation.take_ripe_of(self.session.home() + step),
+                false => circulation.take_resting(),
             };
             while let Some(mut batch) = take() {
                 let done = self.renew_batch(&mut batch);

@@ -180,11 +180,12 @@ impl<T> Core<T> {
 
     /// Whether a call that changes one entity may look it up under its claim on a magazine, without a pin:
     /// where nobody is to be told of it, so that no payload is read; where nobody who is refused a slot
-    /// could have had one out of that magazine, since a store without limits makes more; and while there is
-    /// no memory that a pin has kept, for which pins must come and go.
+    /// could have had one out of that magazine, since a store without capacity and backlog makes more; and
+    /// while there is no memory that a pin has kept, for which pins must come and go.
     #[inline]
     pub(super) fn may_look_unpinned(&self) -> bool {
-        self.on_dying.is_none() && self.permits.is_none() && self.attic.waiting.get() == 0
+        let refuses = self.permits.is_some() || self.backlog != usize::MAX;
+        self.on_dying.is_none() && !refuses && self.attic.waiting.get() == 0
     }
 
     /// The magazine of a session.

@@ -52,7 +52,7 @@ impl<T> Core<T> {
         batch.set_unmarked(false);
     }
 
-    /// Takes the marks off the slots of a batch that goes into limbo or to rest.
+    /// Takes the marks off the slots of a batch that goes into limbo, or back on the depot.
     pub(super) fn unmark_all(&self, batch: &mut Owned) {
         self.write_marks((0..batch.len()).map(|position| batch.at(position)), false);
         batch.set_unmarked(!planted("batch said to be marked"));

@@ -289,13 +289,15 @@ impl<T> Core<T> {
         Ok(())
     }
 
-    /// A batch off a ripe stack, or one that the collector can ripen now; never from the depot,
-    /// where no payloads are.
+    /// A batch off a ripe stack or of those that rest, or one that the collector can ripen now; never from
+    /// the depot, where no payloads are.
     fn ripe_now(&self, session: &Session) -> Option<Owned> {
         let shards = 0..self.circulation.shard_count();
         let ripe = || {
             let mut shards = shards.clone();
-            shards.find_map(|step| self.circulation.take_ripe_of(session.home() + step))
+            shards
+                .find_map(|step| self.circulation.take_ripe_of(session.home() + step))
+                .or_else(|| self.circulation.take_resting())
         };
         // Under a pin that stays the epoch moves once at most.
         let advances = if session.may_repin() { ADVANCES } else { 1 };

@@ -139,9 +139,10 @@ impl<T> Shrink<'_, T> {
             self.give_back();
         }
         self.put_back();
-        let there = self.census.iter().filter(|found| found.fate != Fate::Gone);
-        let ranges = there.map(|found| found.segment.range());
-        self.core.ebb(self.core.needed_beside(self.loose as u64), ranges);
+        let segments = self.census.iter().map(|found| found.segment);
+        let there = segments.filter(|&segment| self.core.table.slots_of(segment).is_some());
+        let needed = self.core.needed_beside(self.loose as u64);
+        self.core.ebb(needed, there.map(Segment::range));
     }
 
     /// Looks which segments may go; whether there are any.
