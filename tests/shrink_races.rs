@@ -7,8 +7,8 @@ mod support;
 
 use std::cell::RefCell;
 use std::collections::HashSet;
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Barrier, LazyLock};
 
 use hatchery::{Handle, Limits, LookupError, Pinned, Store, TransitionError};
 use steps::fill;
@@ -282,7 +282,8 @@ impl Drop for Keeper {
 /// A call without a pin leaves its claim to a session that began inside it, which looks nothing up by it.
 #[test]
 fn pin_that_a_cancelled_payload_keeps_leaves_other_segments_to_shrink() {
-    let store: &'static Store<Keeper> = Box::leak(Box::new(Store::new()));
+    static STORE: LazyLock<Store<Keeper>> = LazyLock::new(Store::new);
+    let store: &'static Store<Keeper> = &STORE;
     let all = store.spawn_batch((0..2000).map(|_| Keeper(None))).unwrap();
     store.despawn_batch(&all);
     store.reclaim();
