@@ -78,6 +78,14 @@ fn lived_in(census: &Census) -> (Store<Counted>, Handle) {
     (store, h)
 }
 
+/// A store without limits in which many have ended, and their handles.
+fn after_a_wave(census: &Census) -> (Store<Counted>, Vec<Handle>) {
+    let store = Store::new();
+    let old = store.spawn_batch((0..2000).map(|_| census.payload())).unwrap();
+    store.despawn_batch(&old);
+    (store, old)
+}
+
 /// Stops the thread of `body` at a point of a store that has seen some life.
 #[track_caller]
 fn stop_at(point: &'static str, body: impl FnOnce(&Store<Counted>, Handle, &Census) + Send) {
@@ -218,9 +226,7 @@ fn stopped_while_it_gives_memory_back_it_keeps_nobody_else_from_growing() {
         "segment owned, still in the table",
     ] {
         let census = Census::default();
-        let store: Store<Counted> = Store::new();
-        let old = store.spawn_batch((0..2000).map(|_| census.payload())).unwrap();
-        store.despawn_batch(&old);
+        let (store, old) = after_a_wave(&census);
         let mut new = Vec::new();
         let given_back = stopped(
             point,
@@ -245,9 +251,7 @@ fn stopped_while_it_gives_memory_back_it_keeps_nobody_else_from_growing() {
 fn stopped_while_it_looks_without_a_pin_it_keeps_segments_and_nobody() {
     for point in ["claimed to look, attic not seen", "looks without a pin"] {
         let census = Census::default();
-        let store: Store<Counted> = Store::new();
-        let old = store.spawn_batch((0..2000).map(|_| census.payload())).unwrap();
-        store.despawn_batch(&old);
+        let (store, old) = after_a_wave(&census);
         let slots = store.slots();
         stopped(
             point,
@@ -317,9 +321,7 @@ fn only_a_store_that_refuses_nobody_looks_without_a_pin() {
 #[test]
 fn stopped_while_it_gives_memory_back_others_change_entities() {
     let census = Census::default();
-    let store: Store<Counted> = Store::new();
-    let old = store.spawn_batch((0..2000).map(|_| census.payload())).unwrap();
-    store.despawn_batch(&old);
+    let (store, old) = after_a_wave(&census);
     let given_back = stopped(
         "segment owned, still in the table",
         || store.shrink(),
@@ -339,9 +341,7 @@ fn stopped_while_it_gives_memory_back_others_change_entities() {
 fn stopped_while_it_makes_a_segment_again_it_keeps_nobody_else_from_growing() {
     for point in ["segment to be made again", "segment made again, not in the table"] {
         let census = Census::default();
-        let store: Store<Counted> = Store::new();
-        let old = store.spawn_batch((0..2000).map(|_| census.payload())).unwrap();
-        store.despawn_batch(&old);
+        let (store, old) = after_a_wave(&census);
         store.shrink();
         let mut new = Vec::new();
         let late = stopped(

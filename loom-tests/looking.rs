@@ -22,9 +22,14 @@ struct Memory {
 const THERE: *mut u32 = ptr::without_provenance_mut(8);
 
 impl Memory {
-    fn new() -> Arc<Memory> {
+    /// With so many magazines, which nobody has claimed.
+    fn with_magazines(magazines: usize) -> Arc<Memory> {
         let circulation = Circulation::new(1);
         circulation.ensure_shard(0).unwrap();
+        let claims = (0..magazines).map(|_| circulation.claim_magazine(0).unwrap());
+        for claimed in Vec::from_iter(claims) {
+            claimed.release();
+        }
         let (segment, place) = (UnsafeCell::new(7), AtomicPtr::new(THERE));
         Arc::new(Memory { segment, place, attic: Attic::new(), circulation })
     }
@@ -73,16 +78,27 @@ impl Memory {
     }
 }
 
+/// Threads that look as `look` does, against one that shrinks: whoever looks later finds the segment, if it
+/// is not gone.
+fn against_shrink(memory: Arc<Memory>, lookers: usize, look: fn(&Memory)) {
+    let lookers = Vec::from_iter((0..lookers).map(|_| {
+        let other = Arc::clone(&memory);
+        thread::spawn(move || look(&other))
+    }));
+    let gone = memory.shrink();
+    for looker in lookers {
+        looker.join().unwrap();
+    }
+    assert_eq!(memory.look(), !gone);
+}
+
 #[test]
 fn segment_stays_while_somebody_looks() {
     model("looking_against_shrink", 10, || {
-        let memory = Memory::new();
-        memory.circulation.claim_magazine(0).unwrap().release();
-        let other = Arc::clone(&memory);
-        let looker = thread::spawn(move || [(); 2].map(|()| other.look()));
-        let gone = memory.shrink();
-        looker.join().unwrap();
-        assert_eq!(memory.look(), !gone);
+        against_shrink(Memory::with_magazines(1), 1, |memory| {
+            memory.look();
+            memory.look();
+        });
     });
 }
 
@@ -90,15 +106,10 @@ fn segment_stays_while_somebody_looks() {
 #[test]
 fn segment_stays_while_somebody_looks_under_a_new_magazine() {
     model("looking_new_magazine", 10, || {
-        let memory = Memory::new();
-        let other = Arc::clone(&memory);
-        let looker = thread::spawn(move || {
-            other.circulation.claim_magazine(0).unwrap().release();
-            other.look()
+        against_shrink(Memory::with_magazines(0), 1, |memory| {
+            memory.circulation.claim_magazine(0).unwrap().release();
+            memory.look();
         });
-        let gone = memory.shrink();
-        looker.join().unwrap();
-        assert_eq!(memory.look(), !gone);
     });
 }
 
@@ -106,36 +117,17 @@ fn segment_stays_while_somebody_looks_under_a_new_magazine() {
 #[test]
 fn segment_goes_once_its_looker_has_stopped() {
     model("looking_stopped", 10, || {
-        let memory = Memory::new();
-        memory.circulation.claim_magazine(0).unwrap().release();
-        let other = Arc::clone(&memory);
-        let looker = thread::spawn(move || {
-            if let Some(claimed) = other.look_and_stop() {
+        against_shrink(Memory::with_magazines(1), 1, |memory| {
+            if let Some(claimed) = memory.look_and_stop() {
                 claimed.release();
             }
         });
-        let gone = memory.shrink();
-        looker.join().unwrap();
-        assert_eq!(memory.look(), !gone);
     });
 }
 
 #[test]
 fn segment_stays_while_one_of_two_looks() {
     model("two_looking_against_shrink", 100, || {
-        let memory = Memory::new();
-        let two = [(); 2].map(|()| memory.circulation.claim_magazine(0).unwrap());
-        for claimed in two {
-            claimed.release();
-        }
-        let lookers = [(); 2].map(|()| {
-            let other = Arc::clone(&memory);
-            thread::spawn(move || other.look())
-        });
-        let gone = memory.shrink();
-        for looker in lookers {
-            looker.join().unwrap();
-        }
-        assert_eq!(memory.look(), !gone);
+        against_shrink(Memory::with_magazines(2), 2, |memory| _ = memory.look());
     });
 }

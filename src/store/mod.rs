@@ -304,14 +304,14 @@ impl<T: Send + Sync + 'static> Store<T> {
 
     /// Gives the memory that nothing needs back to the system; how many bytes.
     ///
-    /// It [reclaims](Store::reclaim) first. Then segments of slots go that are wholly free: a slot
-    /// that is in use, held, in another session's hands or taken out of use keeps its segment. What
-    /// somebody may be looking at under a pin goes when that pin ends or moves on. A call on a `Store`
-    /// without capacity and backlog that is in the middle of a change, and stays there because its thread is off the
-    /// processor for long, keeps all of them; a later `shrink` gives them back. Old handles stay
-    /// dead for ever, because the generations of the slots are kept, one byte a slot where they
-    /// differ a little and none where they are equal. When the store grows again, what was given
-    /// back is made again before anything else, low slots before high ones.
+    /// It [reclaims](Store::reclaim) first. Then segments of slots go that are wholly free: a slot that
+    /// is in use, held, in another session's hands or taken out of use keeps its segment. What somebody
+    /// may be looking at under a pin goes when that pin ends or moves on. A call on a `Store` without
+    /// capacity and backlog that is in the middle of a change, and stays there because its thread is
+    /// off the processor for long, keeps all of them; a later `shrink` gives them back. Old handles
+    /// stay dead for ever, because the generations of the slots are kept, one byte a slot where they
+    /// differ a little and none where they are equal. When the store grows again, what was given back
+    /// is made again before anything else, low slots before high ones.
     ///
     /// One call works at a time: beside another one, and inside a payload's destructor, it does
     /// nothing and answers 0. Free slots that it has looked at and cannot give back serve again when it

@@ -21,8 +21,8 @@ use crate::sync::PATIENCE;
 /// How often a call looks again for the attic, where somebody makes a segment again just now.
 const LOOKS: u32 = 16;
 
-/// How often it leaves the processor to those who look an entity up without a pin. Some 40 are enough for 128
-/// threads on two cores.
+/// How often it leaves the processor to those who look an entity up without a pin: often enough for all of
+/// many more threads than cores to have had it.
 const TURNS: u32 = 128;
 
 impl<T> Core<T> {
