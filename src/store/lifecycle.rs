@@ -128,7 +128,7 @@ impl<T> Core<T> {
     ///
     /// # Safety
     /// * If a handle comes back, the value was moved out.
-    #[inline(never)]
+    #[inline(always)]
     unsafe fn spawn_at_hand(&self, session: &Session, value: &ManuallyDrop<T>) -> Option<Handle> {
         let vacancy = self.reserve_at_hand(session)?;
         // SAFETY: the caller's duty: this is the one move (invariant 5).
