@@ -153,30 +153,23 @@ impl Owned {
         })
     }
 
-    /// Adds indices, for which there is room. How many it holds then.
+    /// Writes indices from a position on, for an owner that counts them itself (`set_len`).
     #[inline]
-    pub(crate) fn extend(&mut self, more: &[Index]) -> usize {
+    pub(super) fn write(&mut self, begin: usize, more: &[Index]) {
         self.contents(|contents| {
-            let begin = contents.len as usize;
-            let end = begin + more.len();
-            for (place, index) in contents.indices[begin..end].iter_mut().zip(more) {
+            for (place, index) in contents.indices[begin..begin + more.len()].iter_mut().zip(more) {
                 *place = index.0;
             }
-            contents.len = end as u32;
-            end
-        })
+        });
     }
 
-    /// The index that `pop` would take.
-    #[inline]
-    pub(crate) fn peek(&self) -> Option<Index> {
-        self.contents(|contents| {
-            let last = contents.len.checked_sub(1)?;
-            Some(Index(contents.indices[last as usize]))
-        })
+    /// Says how many indices it holds.
+    pub(super) fn set_len(&mut self, len: usize) {
+        self.contents(|contents| contents.len = len as u32);
     }
 
     /// The index at a position, for an owner that walks the batch.
+    #[inline]
     pub(crate) fn at(&self, position: usize) -> Index {
         self.contents(|contents| Index(contents.indices[position]))
     }

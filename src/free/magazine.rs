@@ -8,6 +8,7 @@ use std::ops::Deref;
 use super::batch::{BATCH_CAPACITY, Owned};
 use super::claim::Claim;
 use super::peak::Peak;
+use super::pocket::Pocket;
 use crate::segment::Index;
 use crate::sync::{AtomicPtr, Counter, UnsafeCell};
 
@@ -77,11 +78,19 @@ impl Tally {
 /// A batch to take from, a batch to give back into, and a spare box.
 #[derive(Debug)]
 struct Pockets {
-    take: Option<Owned>,
-    give: Option<Owned>,
-    /// How many indices make `give` full.
+    take: Pocket,
+    give: Pocket,
+    /// How many indices make `give` full; none fits where there is no box.
     limit: usize,
     spare: Option<Owned>,
+}
+
+impl Pockets {
+    /// Takes the batch of Dead slots away, if there is one.
+    fn close(&mut self) -> Option<Owned> {
+        self.limit = 0;
+        self.give.take()
+    }
 }
 
 /// A claimable magazine. On lines of its own: its owner writes it all the time.
@@ -119,7 +128,12 @@ impl Magazine {
         Magazine {
             claim: Claim::claimed(),
             next: AtomicPtr::new(std::ptr::null_mut()),
-            pockets: UnsafeCell::new(Pockets { take: None, give: None, limit: 0, spare: None }),
+            pockets: UnsafeCell::new(Pockets {
+                take: Pocket::new(),
+                give: Pocket::new(),
+                limit: 0,
+                spare: None,
+            }),
             tally: Tally::new(),
             peak: Peak::new(),
             growths: Counter::new(0),
@@ -195,43 +209,44 @@ impl<'m> Claimed<'m> {
     /// The index that `take` would give.
     #[inline]
     pub(crate) fn peek(&self) -> Option<Index> {
-        self.pockets(|pockets| pockets.take.as_ref().and_then(Owned::peek))
+        self.pockets(|pockets| pockets.take.peek())
     }
 
     /// Takes an index out.
     #[inline]
     pub(crate) fn take(&self) -> Option<Index> {
-        self.pockets(|pockets| pockets.take.as_mut().and_then(Owned::pop))
+        self.pockets(|pockets| pockets.take.pop())
     }
 
     /// Gives an index back that was taken and not used; whether there was room for it.
     pub(crate) fn untake(&self, index: Index) -> bool {
-        self.pockets(|pockets| match &mut pockets.take {
-            Some(take) if take.len() < BATCH_CAPACITY => {
-                take.push(index);
-                true
+        self.pockets(|pockets| {
+            let fits = pockets.take.is_open() && pockets.take.len() < BATCH_CAPACITY;
+            if fits {
+                pockets.take.extend(&[index]);
             }
-            _ => false,
+            fits
         })
     }
 
     /// Gives a Dead slot's index back. A box that is begun with it counts as full at `limit`.
     #[inline]
     pub(crate) fn put(&self, index: Index, limit: impl FnOnce() -> usize) -> Put {
-        self.pockets(|pockets| {
-            let give = match &mut pockets.give {
-                Some(give) => give,
-                none => {
-                    let Some(spare) = pockets.spare.take() else { return Put::NoBox };
-                    pockets.limit = limit();
-                    none.insert(spare)
-                }
-            };
-            if give.push(index) < pockets.limit {
-                return Put::Kept;
+        let kept = self.pockets(|pockets| {
+            let kept = pockets.give.len() + 1 < pockets.limit;
+            if kept {
+                pockets.give.extend(&[index]);
             }
-            pockets.give.take().map_or(Put::Kept, Put::Full)
-        })
+            kept
+        });
+        if kept { Put::Kept } else { self.put_last(index, limit()) }
+    }
+
+    /// `put` into a box that is to be begun, or is full with it.
+    #[cold]
+    #[inline(never)]
+    fn put_last(&self, index: Index, limit: usize) -> Put {
+        self.put_many(&[index], || limit).1
     }
 
     /// Gives Dead slots' indices back, as `put` does one: how many, and what became of the last.
@@ -241,21 +256,19 @@ impl<'m> Claimed<'m> {
         limit: impl FnOnce() -> usize,
     ) -> (usize, Put) {
         self.pockets(|pockets| {
-            let give = match &mut pockets.give {
-                Some(give) => give,
-                none => {
-                    let Some(spare) = pockets.spare.take() else { return (0, Put::NoBox) };
-                    pockets.limit = limit();
-                    none.insert(spare)
-                }
-            };
+            if !pockets.give.is_open() {
+                let Some(spare) = pockets.spare.take() else { return (0, Put::NoBox) };
+                pockets.limit = limit();
+                pockets.give.replace(spare);
+            }
             // At least one: what is full has left the pocket, or the limit has fallen meanwhile.
-            let room = pockets.limit.saturating_sub(give.len()).max(1);
+            let room = pockets.limit.saturating_sub(pockets.give.len()).max(1);
             let fitting = indices.len().min(room);
-            if give.extend(&indices[..fitting]) < pockets.limit {
+            pockets.give.extend(&indices[..fitting]);
+            if pockets.give.len() < pockets.limit {
                 return (fitting, Put::Kept);
             }
-            (fitting, pockets.give.take().map_or(Put::Kept, Put::Full))
+            (fitting, pockets.close().map_or(Put::Kept, Put::Full))
         })
     }
 
@@ -281,24 +294,28 @@ impl<'m> Claimed<'m> {
     /// Takes the empty boxes away.
     pub(crate) fn clear_out(&self, mut empty: impl FnMut(Owned)) {
         let boxes = self.pockets(|pockets| {
-            [pockets.spare.take(), pockets.take.take_if(|batch| batch.is_empty())]
+            let emptied = if pockets.take.len() == 0 { pockets.take.take() } else { None };
+            [pockets.spare.take(), emptied]
         });
         boxes.into_iter().flatten().for_each(&mut empty);
     }
 
     /// Takes the batch to take from away, unless it is empty.
     pub(crate) fn unload(&self) -> Option<Owned> {
-        self.pockets(|pockets| pockets.take.take_if(|batch| !batch.is_empty()))
+        self.pockets(|pockets| if pockets.take.len() > 0 { pockets.take.take() } else { None })
     }
 
-    /// Puts a batch of Dead slots that `collect` took away back.
-    pub(crate) fn put_aside(&self, batch: Owned) {
-        let displaced = self.pockets(|pockets| pockets.give.replace(batch));
+    /// Puts a batch of Dead slots that `collect` took away back; it counts as full at `limit`.
+    pub(crate) fn put_aside(&self, batch: Owned, limit: usize) {
+        let displaced = self.pockets(|pockets| {
+            pockets.limit = limit;
+            pockets.give.replace(batch)
+        });
         debug_assert!(displaced.is_none(), "nothing was given back meanwhile");
     }
 
     /// Takes the batch of Dead slots away, if there is one.
     pub(crate) fn collect(&self) -> Option<Owned> {
-        self.pockets(|pockets| pockets.give.take())
+        self.pockets(Pockets::close)
     }
 }

@@ -26,6 +26,7 @@ mod circulation;
 mod claim;
 mod magazine;
 mod peak;
+mod pocket;
 mod treiber;
 
 pub(crate) use batch::{BATCH_CAPACITY, Owned};

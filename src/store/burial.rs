@@ -42,6 +42,27 @@ impl<T> Core<T> {
 
     #[inline(always)]
     fn bury_with(&self, session: &Session, index: Index, event: Event, permits: Option<&Permits>) {
+        let Some(magazine) = session.at_hand(&self.circulation) else {
+            return self.bury_without_magazine(session, index, event, permits);
+        };
+        magazine.tally.of(event).add_owned(1);
+        magazine.peak.fall();
+        if let Some(permits) = permits {
+            permits.give(session.home());
+        }
+        self.put_into(session, magazine, index);
+    }
+
+    /// `bury_with` where the thread has no magazine at hand.
+    #[cold]
+    #[inline(never)]
+    fn bury_without_magazine(
+        &self,
+        session: &Session,
+        index: Index,
+        event: Event,
+        permits: Option<&Permits>,
+    ) {
         let magazine = self.magazine(session);
         match magazine {
             Some(magazine) => {
@@ -168,7 +189,7 @@ impl<T> Core<T> {
         if self.worth_a_box(session, &batch) {
             self.hand_over(session, batch);
         } else {
-            magazine.put_aside(batch);
+            magazine.put_aside(batch, self.full_batch());
         }
     }
 

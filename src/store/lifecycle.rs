@@ -287,12 +287,25 @@ impl<T> Core<T> {
         reason: EndReason,
     ) -> Result<Reaped, TransitionError> {
         let slot = self.find(h)?;
+        // Nobody is to be told, so nobody can see Dying and Dead apart.
+        if self.on_dying.is_none() && slot.word.end_plain(h.generation_bits()) {
+            self.bury(session, Self::index(h), Event::Despawned);
+            return Ok(Reaped::Done);
+        }
+        self.despawn_in_steps(session, slot, h, reason)
+    }
+
+    /// Seals the entity first, where it is held or somebody is to be told.
+    #[cold]
+    #[inline(never)]
+    fn despawn_in_steps(
+        &self,
+        session: &Session,
+        slot: &Slot<T>,
+        h: Handle,
+        reason: EndReason,
+    ) -> Result<Reaped, TransitionError> {
         match slot.word.advance(h.generation_bits(), SlotWord::seal) {
-            Ok(sealed) if sealed.holds() == 0 && self.on_dying.is_none() => {
-                slot.word.finish(sealed);
-                self.bury(session, Self::index(h), Event::Despawned);
-                Ok(Reaped::Done)
-            }
             Ok(sealed) => Ok(self.settle_sealed(session, slot, h, reason, sealed)),
             Err(found) => self.despawn_slow(session, slot, h, reason, found),
         }
