@@ -1,6 +1,6 @@
 //! A session: a pin of one thread on one store, and the thread's claim on a magazine.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
 use std::rc::Rc;
 
@@ -30,6 +30,9 @@ pub(crate) struct Session {
     /// participant that it belongs to.
     guard: RefCell<Option<Guard>>,
     entry: Rc<Entry>,
+    /// The magazine that the thread's sessions have claimed, once this one has asked for it: it stays
+    /// theirs until the last of them ends. Here as well as in `entry`, for one pointer less to follow.
+    magazine: Cell<Option<NonNull<Magazine>>>,
     /// The session of one call, which hands out no borrow: it may repin on its own.
     own: bool,
     /// Whether the claim on the magazine keeps the segments, in place of a pin (`free::claim`).
@@ -87,7 +90,8 @@ impl Session {
     #[inline]
     fn open_unpinned(entry: Rc<Entry>, looking: bool) -> Session {
         entry.sessions.set(entry.sessions.get() + 1);
-        Session { guard: RefCell::new(None), entry, own: true, looking }
+        let magazine = Cell::new(entry.magazine.get());
+        Session { guard: RefCell::new(None), entry, magazine, own: true, looking }
     }
 
     #[inline]
@@ -97,7 +101,8 @@ impl Session {
             entry.lending.enter();
         }
         let guard = entry.participant.pin();
-        Session { guard: RefCell::new(Some(guard)), entry, own, looking: false }
+        let magazine = Cell::new(entry.magazine.get());
+        Session { guard: RefCell::new(Some(guard)), entry, magazine, own, looking: false }
     }
 
     /// Pins, if the session has no pin yet.
@@ -134,7 +139,7 @@ impl Session {
     /// else has it now.
     #[inline]
     pub(crate) fn at_hand<'c>(&self, owner: &'c Circulation) -> Option<Claimed<'c>> {
-        match self.entry.magazine.get() {
+        match self.magazine.get() {
             // SAFETY: it belongs to this store's circulation, and this thread's sessions have
             // claimed it (invariant 5, 11).
             Some(magazine) => Some(unsafe { claimed_by_us(owner, magazine) }),
@@ -144,22 +149,32 @@ impl Session {
 
     /// Apart, so that the way of a session that has its magazine stays short.
     #[inline(never)]
-    fn claim_again<'c>(&self, _owner: &'c Circulation) -> Option<Claimed<'c>> {
+    fn claim_again<'c>(&self, owner: &'c Circulation) -> Option<Claimed<'c>> {
+        if let Some(magazine) = self.entry.magazine.get() {
+            self.magazine.set(Some(magazine));
+            // SAFETY: as in `at_hand` (invariant 5, 11).
+            return Some(unsafe { claimed_by_us(owner, magazine) });
+        }
         let last = self.entry.last_magazine.get()?;
         // SAFETY: it belongs to this store's circulation, which the caller borrows (invariant 11).
         let claimed = unsafe { last.as_ref() }.claim()?;
-        self.entry.magazine.set(Some(last));
-        pause_point!("magazine claimed");
+        self.share(last);
         Some(claimed)
+    }
+
+    /// Lets all sessions of the thread have what this one has claimed.
+    fn share(&self, magazine: NonNull<Magazine>) {
+        self.magazine.set(Some(magazine));
+        self.entry.magazine.set(Some(magazine));
+        pause_point!("magazine claimed");
     }
 
     #[cold]
     fn claim<'c>(&self, circulation: &'c Circulation) -> Result<Claimed<'c>, OutOfMemory> {
         let claimed = circulation.claim_magazine(self.entry.home)?;
         let magazine = NonNull::from(&*claimed);
-        self.entry.magazine.set(Some(magazine));
         self.entry.last_magazine.set(Some(magazine));
-        pause_point!("magazine claimed");
+        self.share(magazine);
         Ok(claimed)
     }
 
