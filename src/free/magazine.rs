@@ -223,7 +223,7 @@ impl<'m> Claimed<'m> {
         self.pockets(|pockets| {
             let fits = pockets.take.is_open() && pockets.take.len() < BATCH_CAPACITY;
             if fits {
-                pockets.take.extend(&[index]);
+                pockets.take.push(index);
             }
             fits
         })
@@ -235,7 +235,7 @@ impl<'m> Claimed<'m> {
         let kept = self.pockets(|pockets| {
             let kept = pockets.give.len() + 1 < pockets.limit;
             if kept {
-                pockets.give.extend(&[index]);
+                pockets.give.push(index);
             }
             kept
         });

@@ -3,21 +3,23 @@
 use super::batch::Owned;
 use crate::segment::Index;
 
-/// At most one box, and how many indices are in it.
+/// At most one box, how many indices are in it, and the last of them.
 ///
-/// How many there are is known here while the box is open, not in the box: a processor that follows
-/// pointers to find a slot has one less to follow, and each costs it as much as several comparisons.
+/// The two are here while the box is open, and not in the box: a spawn follows one pointer after the
+/// other to its slot, and each that it need not follow saves it as much as a dozen other instructions.
 #[derive(Debug)]
 pub(super) struct Pocket {
     open: Option<Owned>,
     /// None, while there is no box.
     len: usize,
+    /// Says nothing where there is none.
+    top: Index,
 }
 
 impl Pocket {
     /// Without a box.
     pub(super) const fn new() -> Pocket {
-        Pocket { open: None, len: 0 }
+        Pocket { open: None, len: 0, top: Index(0) }
     }
 
     /// How many indices there are.
@@ -34,8 +36,7 @@ impl Pocket {
     /// The index that `pop` would take.
     #[inline]
     pub(super) fn peek(&self) -> Option<Index> {
-        let last = self.len.checked_sub(1)?;
-        self.open.as_ref().map(|batch| batch.at(last))
+        if self.len > 0 { Some(self.top) } else { None }
     }
 
     /// Takes an index out, the last one first.
@@ -43,7 +44,14 @@ impl Pocket {
     pub(super) fn pop(&mut self) -> Option<Index> {
         let top = self.peek()?;
         self.len -= 1;
+        self.look();
         Some(top)
+    }
+
+    /// Adds an index; there is a box, and room in it.
+    #[inline]
+    pub(super) fn push(&mut self, index: Index) {
+        self.extend(&[index]);
     }
 
     /// Adds indices; there is a box, and room in it.
@@ -54,6 +62,7 @@ impl Pocket {
         };
         batch.write(self.len, more);
         self.len += more.len();
+        self.top = more.last().copied().unwrap_or(self.top);
     }
 
     /// Puts a box in, with what is in it; the one that was there comes out.
@@ -61,6 +70,7 @@ impl Pocket {
         let before = self.take();
         self.len = batch.len();
         self.open = Some(batch);
+        self.look();
         before
     }
 
@@ -69,5 +79,13 @@ impl Pocket {
         let mut batch = self.open.take()?;
         batch.set_len(std::mem::take(&mut self.len));
         Some(batch)
+    }
+
+    /// Has the last index at hand.
+    #[inline]
+    fn look(&mut self) {
+        if let (Some(batch), Some(last)) = (&self.open, self.len.checked_sub(1)) {
+            self.top = batch.at(last);
+        }
     }
 }
