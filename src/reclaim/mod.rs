@@ -13,7 +13,7 @@ mod outbox;
 mod session;
 
 pub(crate) use gate::Gate;
-pub(crate) use session::{Session, claimed_here};
+pub(crate) use session::{Registration, Session, claimed_here};
 
 use crossbeam_epoch::Collector;
 

@@ -21,6 +21,38 @@ const STEPS_ASIDE: u32 = 64;
 const STEPS_IN_VAIN: u32 = 4;
 const OFTEN_IN_VAIN: u32 = 8;
 
+/// That a thread is registered with a store, on the way to a session: what the thread owes is known
+/// before the session exists. A session that was changed before it is moved to where it stays would be
+/// read by wholes right after it was written by parts, which processors wait for.
+#[derive(Debug)]
+pub(crate) struct Registration(Rc<Entry>);
+
+impl Registration {
+    #[inline]
+    pub(crate) fn of(domain: &Domain) -> Registration {
+        Registration(local::entry(domain))
+    }
+
+    /// Whether the thread has handed garbage over since it was last asked: it owes the others a
+    /// look at how much there is. Readers owe nothing.
+    #[inline]
+    pub(crate) fn owes(&self) -> bool {
+        self.0.owes.get()
+    }
+
+    /// A session that lends payloads out: it repins only when its owner says so.
+    #[inline]
+    pub(crate) fn lending(self) -> Session {
+        Session::open(self.0, false)
+    }
+
+    /// The session of one call.
+    #[inline]
+    pub(crate) fn own(self) -> Session {
+        Session::open(self.0, true)
+    }
+}
+
 /// A pin, or less: an [unpinned](Session::unpinned) session reads no payload. While a pin lives, no payload
 /// that its thread could have seen is dropped.
 #[derive(Debug)]
@@ -40,16 +72,16 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// A session that lends payloads out: it repins only when its owner says so.
-    #[inline]
+    /// A session that lends payloads out.
+    #[cfg(test)]
     pub(crate) fn lending(domain: &Domain) -> Session {
-        Session::open(local::entry(domain), false)
+        Registration::of(domain).lending()
     }
 
     /// The session of one call.
     #[inline]
     pub(crate) fn own(domain: &Domain) -> Session {
-        Session::open(local::entry(domain), true)
+        Registration::of(domain).own()
     }
 
     /// The session of one call that may need no pin: who owns a slot, or takes one out of its magazine,
@@ -101,7 +133,7 @@ impl Session {
             entry.lending.enter();
         }
         let guard = entry.participant.pin();
-        let magazine = Cell::new(entry.magazine.get());
+        let magazine = Cell::new(None);
         Session { guard: RefCell::new(Some(guard)), entry, magazine, own, looking: false }
     }
 
@@ -269,8 +301,7 @@ impl Session {
         }
     }
 
-    /// Whether the thread has handed garbage over since it was last asked: it owes the others a
-    /// look at how much there is. Readers owe nothing.
+    /// Whether the thread owes the others a look, as [`Registration::owes`] tells it.
     #[inline]
     pub(crate) fn owes(&self) -> bool {
         self.entry.owes.get()

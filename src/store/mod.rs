@@ -56,7 +56,7 @@ use crate::handle::Handle;
 use crate::id::SceneId;
 use crate::limits::Limits;
 use crate::reason::EndReason;
-use crate::reclaim::Session;
+use crate::reclaim::{Registration, Session};
 use crate::slot::in_destructor;
 use crate::state::State;
 use crate::stats::Stats;
@@ -129,7 +129,14 @@ impl<T> Store<T> {
 
     #[inline]
     fn session(&self) -> Session {
-        let mut session = Session::own(&self.core().domain);
+        let registration = Registration::of(&self.core().domain);
+        if registration.owes() { self.session_aside(registration) } else { registration.own() }
+    }
+
+    /// [`session`](Store::session) on a thread that owes the others a look around.
+    #[cold]
+    fn session_aside(&self, registration: Registration) -> Session {
+        let mut session = registration.own();
         self.core().look_around(&mut session);
         session
     }

@@ -7,7 +7,7 @@ use super::{Hold, Pending, Reaped, Store};
 use crate::error::{BatchError, HoldError, LookupError, SpawnError, SpawnFailure, TransitionError};
 use crate::handle::Handle;
 use crate::reason::EndReason;
-use crate::reclaim::Session;
+use crate::reclaim::{Registration, Session};
 use crate::recycle::Recycle;
 use crate::state::{State, StateSet};
 
@@ -47,7 +47,18 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
     #[inline]
     pub(super) fn new(store: &'s Store<T>) -> Pinned<'s, T> {
         let core = store.core();
-        let mut session = Session::lending(&core.domain);
+        let registration = Registration::of(&core.domain);
+        if registration.owes() {
+            return Pinned::new_aside(store, registration);
+        }
+        Pinned { store, core, session: registration.lending() }
+    }
+
+    /// [`new`](Pinned::new) on a thread that owes the others a look around.
+    #[cold]
+    fn new_aside(store: &'s Store<T>, registration: Registration) -> Pinned<'s, T> {
+        let core = store.core();
+        let mut session = registration.lending();
         core.look_around(&mut session);
         Pinned { store, core, session }
     }
