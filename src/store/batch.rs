@@ -51,7 +51,7 @@ impl<T> Core<T> {
     #[cold]
     #[inline(never)]
     fn spawn_other(&self, session: &Session, value: T) -> Result<Handle, SpawnError<T>> {
-        self.spawn_active(session, value)
+        self.spawn_active(|| session, value)
     }
 
     /// What was spawned, and what was not.

@@ -1,5 +1,6 @@
 //! The operations of an entity's life, for a session: what `Store` and `Pinned` have in common.
 
+use std::borrow::Borrow;
 use std::mem::ManuallyDrop;
 use std::num::NonZeroU32;
 use std::ptr;
@@ -107,24 +108,28 @@ impl<T> Core<T> {
     }
 
     /// Spawn and activate in a single store: None → Pending → Active, which nobody could see apart.
+    ///
+    /// In line where it is called, so that the payload is made in its slot. A payload that came by memory
+    /// would be read by wholes right after it was written by parts, which processors wait for, and the
+    /// next compare-and-swap waits for them. For the same reason the session ends before there is a
+    /// `Result`, which is in memory, while a handle that may be missing is in registers.
     #[inline(always)]
-    pub(super) fn spawn_active(
+    pub(super) fn spawn_active<S: Borrow<Session>>(
         &self,
-        session: &Session,
+        session: impl Fn() -> S,
         value: T,
     ) -> Result<Handle, SpawnError<T>> {
         let value = ManuallyDrop::new(value);
         // SAFETY: it is moved out once: by this call if it answers a handle, and else below
         // (invariant 5).
-        match unsafe { self.spawn_at_hand(session, &value) } {
+        let at_hand = unsafe { self.spawn_at_hand(session().borrow(), &value) };
+        match at_hand {
             Some(handle) => Ok(handle),
-            None => self.spawn_otherwise(session, ManuallyDrop::into_inner(value)),
+            None => self.spawn_otherwise(session().borrow(), ManuallyDrop::into_inner(value)),
         }
     }
 
-    /// A spawn into a slot that lies ready, which is the usual one. Apart, so that the handle comes back
-    /// in registers: out of memory it would be read as a whole right after it was written by halves,
-    /// which processors wait for.
+    /// A spawn into a slot that lies ready, which is the usual one.
     ///
     /// # Safety
     /// * If a handle comes back, the value was moved out.

@@ -233,7 +233,7 @@ impl<T: Send + Sync + 'static> Store<T> {
     shared_operations!(self, self, {
         session: &self.session(),
         changing: &self.changing_session(),
-        spawning: &self.light_session(),
+        spawning: self.light_session(),
     });
 
     /// A reference that does not keep the store open, for payloads that want to know their store.

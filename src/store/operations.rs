@@ -16,7 +16,7 @@ macro_rules! shared_operations {
         /// As for `spawn`; the word is stored once, with Release.
         #[inline(always)]
         pub fn spawn_active(&$this, value: T) -> Result<Handle, SpawnError<T>> {
-            $store.core().spawn_active($spawning, value)
+            $store.core().spawn_active(|| $spawning, value)
         }
 
         /// Pending → Active, for an entity whose guard was [detached](Pending::detach).
