@@ -75,20 +75,39 @@ impl<T> Core<T> {
     }
 
     /// Spawn, and the payload with it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn spawn(
         &self,
         session: &Session,
         value: T,
     ) -> Result<Reserved<'_, T>, SpawnError<T>> {
-        match self.reserve(session) {
-            Ok(vacancy) => {
-                // SAFETY: the vacancy is owned, and its cell is empty (invariant 5).
-                unsafe { vacancy.slot.payload.write(value) };
-                Ok(self.guard_vacancy(vacancy))
-            }
+        let value = ManuallyDrop::new(value);
+        match self.reserve_at_hand(session) {
+            // SAFETY: it is moved out once: here, or below (invariant 5).
+            Some(vacancy) => Ok(self.furnish(vacancy, unsafe { ptr::read(&raw const *value) })),
+            None => self.spawn_pending_otherwise(session, ManuallyDrop::into_inner(value)),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn spawn_pending_otherwise(
+        &self,
+        session: &Session,
+        value: T,
+    ) -> Result<Reserved<'_, T>, SpawnError<T>> {
+        match self.reserve_otherwise(session) {
+            Ok(vacancy) => Ok(self.furnish(vacancy, value)),
             Err(failure) => Err(SpawnError { value, failure }),
         }
+    }
+
+    /// The way from a vacancy to a Pending entity.
+    #[inline(always)]
+    fn furnish<'c>(&'c self, vacancy: Vacancy<'c, T>, value: T) -> Reserved<'c, T> {
+        // SAFETY: the vacancy is owned, and its cell is empty (invariant 5).
+        unsafe { vacancy.slot.payload.write(value) };
+        self.guard_vacancy(vacancy)
     }
 
     /// A Pending and guarded entity whose payload is still to be made. Nobody reads it, but

@@ -188,7 +188,7 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
     ///
     /// # Errors
     /// As for [`Store::spawn`].
-    #[inline]
+    #[inline(always)]
     pub fn spawn(&self, value: T) -> Result<Pending<'s, T>, SpawnError<T>> {
         let reserved = self.core.spawn(&self.session, value)?;
         Ok(Pending::new(self.store, reserved))
