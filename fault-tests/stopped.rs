@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::{Census, Counted, assert_whole};
 use crate::sync::pause;
-use crate::{Handle, Hold, Limits, SpawnFailure, Store};
+use crate::{Handle, Hold, Limits, SpawnFailure, State, Store};
 
 const CAPACITY: usize = 8;
 /// So that what others end while the epoch is stopped has room.
@@ -119,7 +119,7 @@ fn stopped_in_a_spawn_others_go_on() {
 
 #[test]
 fn stopped_at_an_end_others_go_on() {
-    for point in ["sealed, not finished", "dead, not buried", "hand-over counted, not deferred"] {
+    for point in ["dead, not buried", "hand-over counted, not deferred"] {
         stop_at(point, |store, h, census| {
             store.despawn(h).unwrap();
             for _ in 0..100 {
@@ -128,6 +128,28 @@ fn stopped_at_an_end_others_go_on() {
             }
         });
     }
+}
+
+/// Ends in two steps, where somebody is to be told: Dying is seen before Dead.
+#[test]
+fn stopped_in_the_middle_of_an_end_others_go_on() {
+    let census = Census::default();
+    let limits = Limits::reject(CAPACITY);
+    let told = Store::builder().limits(limits).backlog(BACKLOG).on_dying(|_, _, _| {});
+    let store = told.build().unwrap();
+    let h = store.spawn_active(census.payload()).unwrap();
+    stopped(
+        "sealed, not finished",
+        || store.despawn(h).unwrap(),
+        || {
+            assert_eq!(store.state(h), Ok(State::Dying));
+            others_go_on(&store, &census, 50);
+        },
+    );
+    assert!(store.state(h).is_err());
+    assert_whole(&store);
+    drop(store);
+    assert_eq!(census.there(), 0);
 }
 
 #[test]
