@@ -58,6 +58,7 @@ mod recycle;
 pub mod scene;
 mod segment;
 mod seniority;
+mod shards;
 mod slot;
 mod state;
 mod stats;

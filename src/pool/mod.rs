@@ -34,6 +34,7 @@ use crate::error::{ConfigError, SpawnFailure};
 use crate::limits::Exhaustion;
 use crate::limits::Limits;
 use crate::recycle::Recycle;
+use crate::shards;
 use crate::stats::Stats;
 
 /// A pool of objects of one type, lent out by [`Lease`]s.
@@ -86,9 +87,6 @@ unsafe impl<T: Recycle + Send> Send for Pool<T> {}
 // SAFETY: as above; nothing gives shared access to an object (invariant 15).
 unsafe impl<T: Recycle + Send> Sync for Pool<T> {}
 
-/// Shards that a pool has at most: more would not be reached by this many cores.
-const MOST_SHARDS: usize = 64;
-
 impl<T: Recycle + Send + 'static> Pool<T> {
     /// Makes a pool; objects are constructed when they are first needed.
     ///
@@ -109,13 +107,7 @@ impl<T: Recycle + Send + 'static> Pool<T> {
     /// # Ok::<(), hatchery::ConfigError>(())
     /// ```
     pub fn new(limits: Limits) -> Result<Pool<T>, ConfigError> {
-        let shards = if cfg!(all(loom, test)) {
-            2
-        } else {
-            let cores = std::thread::available_parallelism().map_or(1, usize::from);
-            cores.next_power_of_two().min(MOST_SHARDS)
-        };
-        Pool::with_last_generation(limits, shards, NonZeroU32::MAX)
+        Pool::with_last_generation(limits, shards::default_count(), NonZeroU32::MAX)
     }
 
     /// `shards` is a power of two.

@@ -24,13 +24,11 @@ use crate::reclaim::Domain;
 use crate::recycle::Recycle;
 use crate::segment::{Attic, MAX_SLOTS, Sides, Table};
 use crate::seniority::Seniority;
+use crate::shards;
 use crate::sync::{Arc, Counter};
 
 /// Shards that a store may have at most.
 const MAX_SHARDS: usize = 256;
-
-/// Shards that a store has by default at most: more would not be reached by this many cores.
-const DEFAULT_SHARDS: usize = 64;
 
 /// The settings of a [`Store`] to be.
 ///
@@ -187,11 +185,7 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
 
     fn checked_shards(&self) -> Result<usize, ConfigError> {
         match self.shards {
-            None if cfg!(all(loom, test)) => Ok(2),
-            None => {
-                let cores = std::thread::available_parallelism().map_or(1, usize::from);
-                Ok(cores.next_power_of_two().min(DEFAULT_SHARDS))
-            }
+            None => Ok(shards::default_count()),
             Some(value @ 1..=MAX_SHARDS) => Ok(value.next_power_of_two()),
             Some(value) => Err(ConfigError::Shards { value, max: MAX_SHARDS }),
         }
