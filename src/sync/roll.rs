@@ -1,5 +1,5 @@
-//! A roll: whether anybody is present, told from seats that each thread has to itself. Never
-//! modelled, never ordering anything: it only says how long waiting is worth while.
+//! A roll: whether any thread is present, told from seats that each thread writes alone. It is not
+//! modelled and orders nothing: it only tells how long waiting is worthwhile.
 
 use std::ptr;
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
 use crossbeam_utils::CachePadded;
 
-/// Every chair that was ever made; one that was given up is taken again.
+/// Every chair that was ever made; one that was given up is reused.
 #[derive(Clone, Debug)]
 pub(crate) struct Roll(Arc<Chairs>);
 
 #[derive(Debug)]
 struct Chairs(AtomicPtr<CachePadded<Chair>>);
 
-/// A line of one thread's own: it alone writes how many are present.
+/// A cache line that belongs to one thread, which alone writes how many are present.
 #[derive(Debug)]
 struct Chair {
     taken: AtomicBool,
