@@ -16,16 +16,16 @@ use crate::word::{GENERATION_SHIFT, READABLE, READABLE_MASK};
 
 /// Refers to one entity, for ever: an [`EntityId`] and the generation of its slot.
 ///
-/// A handle owns nothing and may be copied, sent, stored and forged: any bits are a safe handle
-/// to ask a store about. The answer is that very entity or an error, never a panic and never
-/// somebody else's entity.
+/// A handle owns nothing and may be copied, sent, stored and even forged: a look-up of any bit pattern
+/// is safe. It finds exactly the entity that the handle was issued for, or returns an error: it never
+/// panics, and never finds another entity.
 ///
-/// There is no null handle. `Option<Handle>` says "none", and is no larger: both take 16 bytes.
-/// Handles order by scene, sequence number, generation.
+/// There is no null handle: use `Option<Handle>`, which takes 16 bytes like a handle itself. Handles
+/// are ordered by scene, then sequence number, then generation.
 ///
-/// The text form is `scene:seq/gengeneration`. Reading is strict: what [`Display`](fmt::Display)
-/// prints, and nothing else. With the feature `serde` a handle is that text in readable formats
-/// such as JSON, and the bytes of [`to_bytes`](Self::to_bytes) in binary ones.
+/// The text form is `{scene}:{seq}/gen{generation}`. Parsing is strict: it accepts what
+/// [`Display`](fmt::Display) prints, and nothing else. With the feature `serde` a handle is that text in
+/// readable formats such as JSON, and the bytes of [`to_bytes`](Self::to_bytes) in binary ones.
 ///
 /// # Examples
 ///

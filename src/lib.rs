@@ -13,11 +13,11 @@
 //! ```
 //!
 //! * [`Store::spawn`] reserves a slot and gives a [`Pending`] guard, which has the payload to itself:
-//!   the entity is registered with every system before anybody sees it.
+//!   the entity can be registered with every system before anybody sees it.
 //! * [`Store::kill`] takes it out of play, and exactly one caller wins; it stays readable while it is
-//!   settled. [`Store::kill_and_hold`] gives the winner a [`Hold`], a ticket that may cross threads
-//!   and `await`s: the reap that was asked for is carried out when the last one drops.
-//! * [`Store::reap`] ends it. Its slot is reused after the last reader that could have seen it.
+//!   settled. [`Store::kill_and_hold`] gives the winner a [`Hold`], a counted reference that may cross
+//!   threads and `await`s: a reap that is requested meanwhile is carried out when the last one drops.
+//! * [`Store::reap`] ends it. Its slot is reused only after every reader that could have seen it is gone.
 //! * [`Store::pin`] gives a [`Pinned`], under which a look-up is one load and a comparison, and
 //!   readers write nothing that is shared.
 //!
@@ -26,14 +26,14 @@
 //!
 //! # What it costs
 //!
-//! A slot takes the payload and 12 bytes: 76 bytes for a payload of 64. A generation has 32 bits; a
+//! A slot takes the payload and 13 bytes: 77 bytes for a payload of 64. A generation has 32 bits; a
 //! slot whose 2^32 - 1 generations are spent is retired and replaced, never wrapped. An empty store
-//! takes less than 8 KiB. Operations are lock-free and allocate nothing in a steady state but the
+//! takes less than 8 KiB. Operations are lock-free; in a steady state they allocate nothing but the
 //! collector's 2 KiB for each batch of up to 256 deaths.
 //!
 //! # How it works
 //!
-//! [`design`] has the whole of it: the word, the invariants, and why it is safe and fast.
+//! [`design`] explains the slot word, the invariants, and why the whole is safe and fast.
 //!
 //! # Features
 //!
@@ -58,6 +58,7 @@ mod recycle;
 pub mod scene;
 mod segment;
 mod seniority;
+mod shards;
 mod slot;
 mod state;
 mod stats;

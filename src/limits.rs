@@ -20,12 +20,12 @@ use crate::error::ConfigError;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Exhaustion {
-    /// Refuse: nothing is ended for a newcomer and nothing grows.
+    /// Refuse the spawn.
     #[default]
     Reject,
-    /// End the entity that was activated first, and give its room to the newcomer.
+    /// End the entity that was activated first and that nobody holds, and give its place to the new one.
     OverwriteOldest,
-    /// Make room for one more until there is room for `max_capacity`, then refuse.
+    /// Raise the capacity one by one up to `max_capacity`, then refuse.
     GrowToCap,
 }
 
@@ -47,8 +47,8 @@ impl fmt::Display for Exhaustion {
 
 /// Says how many entities may be alive at once, and what happens to the next one.
 ///
-/// Limits are plain data and can say anything; whoever is built with them checks them once, and
-/// answers a [`ConfigError`] that names the field.
+/// Limits are plain data and not checked by themselves: what is built with them checks them once, and
+/// returns a [`ConfigError`] that names the field.
 ///
 /// With the feature `serde` the fields are `capacity`, `maxCapacity` and `policy`. Unknown fields
 /// are ignored, so that limits can share a file with other settings, and an absent `maxCapacity`
@@ -69,11 +69,11 @@ impl fmt::Display for Exhaustion {
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase", from = "wire::Raw"))]
 #[non_exhaustive]
 pub struct Limits {
-    /// How many entities may be alive at once, at first; `usize::MAX` is no limit.
+    /// How many entities may be alive at once, initially; `usize::MAX` is no limit.
     pub capacity: usize,
-    /// How many under [`Exhaustion::GrowToCap`] in the end; the other policies ignore it.
+    /// How far the capacity may grow under [`Exhaustion::GrowToCap`]; other policies ignore it.
     pub max_capacity: usize,
-    /// What the next spawn does.
+    /// What a spawn beyond the capacity does.
     pub policy: Exhaustion,
 }
 
@@ -109,7 +109,7 @@ impl Limits {
         Limits { capacity, max_capacity: capacity, policy: Exhaustion::OverwriteOldest }
     }
 
-    /// Makes limits under which a full store grows, one by one, up to `max_capacity`.
+    /// Makes limits under which the capacity of a full store grows, one by one, up to `max_capacity`.
     ///
     /// # Examples
     ///
@@ -149,10 +149,10 @@ impl Default for Limits {
 
 #[cfg(feature = "serde")]
 mod wire {
-    //! Reading settings that a person wrote: a refusal says the field, its value, what is allowed.
+    //! Reading settings that a person wrote: an error names the field, its value and what is allowed.
     //!
-    //! What serde derives says "expected usize" and leaves the field out, so the fields are read
-    //! by visitors whose `expecting` names it.
+    //! What serde derives says "expected usize" without the field, so the fields are read by visitors
+    //! whose `expecting` names it.
 
     use std::fmt;
 

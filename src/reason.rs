@@ -1,6 +1,6 @@
 //! Why an entity ended.
 
-/// Why an entity went from Active to Dying: what a hook needs to know to settle it.
+/// Why an entity was ended: what a callback or a hook needs to know to settle it.
 ///
 /// # Examples
 ///
@@ -26,14 +26,14 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EndReason {
-    /// By `kill`, `despawn` or a batch.
+    /// By `kill`, `despawn` or `despawn_batch`, or an actor by its scene's `kill_actor`.
     Killed,
     /// By `clear`.
     Cleared,
-    /// To make room for a newer one.
+    /// To make room for a newer entity.
     Overwritten,
     /// By the shutdown of its scene.
     Shutdown,
-    /// Because its creation failed after its first created hook had run.
+    /// An actor whose creation failed after its first created hook had begun.
     Cancelled,
 }

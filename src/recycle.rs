@@ -4,18 +4,19 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDequ
 
 /// A value that can go back to the state of its [`Default`].
 ///
-/// [`Store::spawn_recycled`](crate::Store::spawn_recycled) hands out payloads that served before.
-/// After [`recycle`](Recycle::recycle) nobody may be able to tell one from a fresh one; what stays
-/// is memory: the implementations for collections and strings clear them and keep their capacity.
+/// [`Store::spawn_recycled`](crate::Store::spawn_recycled) hands out payloads that were used before.
+/// After [`recycle`](Recycle::recycle) a payload must be indistinguishable from a new one, except for
+/// the memory that it owns: the implementations for collections and strings clear them and keep their
+/// capacity.
 ///
-/// It is user code, run like a destructor: one at a time on a thread, and a panic is contained,
-/// after which the value is dropped and not used again.
+/// An implementation is run like a destructor: one at a time on a thread. A panic is contained, and the
+/// value is then dropped and not used again.
 ///
 /// # Examples
 ///
-/// The method that is provided drops the old value and makes a new one. A type that owns heap
-/// memory recycles its fields. It does so by path: `Vec` may get a method of this name that does
-/// something else.
+/// The provided method drops the old value and makes a new one. A type that owns heap memory should
+/// recycle its fields instead. The example calls `Recycle::recycle` by its path, in case `Vec` gets a
+/// method of the same name.
 ///
 /// ```
 /// use hatchery::Recycle;
@@ -41,7 +42,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDequ
 /// assert!(arrow.hits.capacity() >= 100);
 /// ```
 pub trait Recycle: Default {
-    /// Goes back to the state of `Default`, and keeps heap memory where it can.
+    /// Resets the value to the state of its `Default`, and keeps heap memory where it can.
     fn recycle(&mut self) {
         *self = Self::default();
     }

@@ -1,8 +1,8 @@
 //! The five states of an entity and the edges between them.
 //!
-//! Neither creation nor destruction is an instant: an entity is registered with several systems
-//! before anyone may see it, and settled by several systems before its slot may be reused. Hence
-//! two states between "not there" and "there", one on the way in and one on the way out:
+//! Neither creation nor destruction is instantaneous: an entity is registered with several systems
+//! before anyone may see it, and settled by several systems before its slot may be reused. Hence there
+//! is a state between "not there" and "there" on the way in, and another on the way out:
 //!
 //! ```text
 //! None ──spawn──► Pending ──activate──► Active ──kill──► Dying ──reap──► Dead ──► None
@@ -11,18 +11,18 @@
 //!                    └───────────────────────cancel────────────────────────┘
 //! ```
 //!
-//! Rules. The edges are data, the table `SUCCESSORS`; there are no others. There is no way from
-//! Active to Dead but through Dying, so nothing is recycled without its settlement; and Dying can
-//! go back to Active, so a death that was judged wrongly can be undone.
+//! The edges are data, the table `SUCCESSORS`; there are no others. The only way from Active to Dead
+//! is through Dying, so nothing is recycled without its settlement; and Dying can go back to Active, so
+//! a death can be undone.
 
 use std::error::Error;
 use std::fmt;
 
 use self::State::{Active, Dead, Dying, Pending};
 
-/// Says where in its life an entity is.
+/// The state of an entity in its life cycle.
 ///
-/// The numbers are those in the slot's word and do not change.
+/// The numbers are part of the public interface and do not change.
 ///
 /// # Examples
 ///
@@ -37,7 +37,7 @@ use self::State::{Active, Dead, Dying, Pending};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum State {
-    /// Nobody has the slot.
+    /// The slot has no entity.
     None = 0,
     /// Reserved: it has a handle, and only the owner of the reservation may touch the payload.
     Pending = 1,
@@ -45,7 +45,7 @@ pub enum State {
     Active = 2,
     /// Out of play and being settled: still readable, so that loot and experience can be given.
     Dying = 3,
-    /// Ended: no new reader gets in, and the slot waits for the last old one to leave.
+    /// Ended: new readers are refused, and the slot waits for the last earlier reader to leave.
     Dead = 4,
 }
 
@@ -102,7 +102,7 @@ impl State {
     ///
     /// # Errors
     ///
-    /// [`IllegalTransition`] with both states if it has not.
+    /// [`IllegalTransition`], with both states, if the table does not have that edge.
     ///
     /// # Examples
     ///
@@ -182,10 +182,10 @@ impl TryFrom<u8> for State {
 pub struct StateSet(u8);
 
 impl StateSet {
-    /// What has a handle that can be used: Pending, Active and Dying.
+    /// The states of an entity whose handle can be used: Pending, Active and Dying.
     pub const ALIVE: StateSet = StateSet::of(&[Pending, Active, Dying]);
 
-    /// What has a payload that can be read: Active and Dying.
+    /// The states of an entity whose payload can be read: Active and Dying.
     pub const READABLE: StateSet = StateSet::of(&[Active, Dying]);
 
     /// Makes the set of the given states; naming one twice changes nothing.

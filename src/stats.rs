@@ -1,10 +1,13 @@
-//! What a store or a pool tells about itself.
+//! The statistics of a store or a pool.
 
 /// A snapshot of a store's or a pool's counters.
 ///
-/// Three kinds of numbers. *Totals* count since the store was made. *Window counters* count since
-/// `reset_stats`. *Gauges* say how it is now: exact when nothing is under way, and otherwise never
-/// negative and off by no more than the operations that overlap the call.
+/// There are three kinds of numbers. *Totals* count since the store was made. *Window counters* count
+/// since `reset_stats`. *Gauges* say how it is now: exact when no operation is in progress, and
+/// otherwise never negative and off by at most the operations that overlap the call.
+///
+/// For a pool, "entity" means lease: a spawn is an acquisition, and an Active entity a lease that has
+/// not ended. What a pool has no equivalent of is 0.
 ///
 /// With the feature `serde` the fields are in camel case, and an absent one reads as 0.
 ///
@@ -44,7 +47,7 @@ pub struct Stats {
     pub reaped: u64,
     /// Window: spawn attempts, refused ones included: `spawned + rejected`.
     pub acquired: u64,
-    /// Window: payloads given back; what was overwritten or revoked is not.
+    /// Window: payloads given back, without those that were overwritten or revoked.
     pub released: u64,
     /// Window: spawns by `spawn_recycled` that a retained payload served.
     pub hits: u64,
@@ -53,7 +56,7 @@ pub struct Stats {
     pub misses: u64,
     /// Window: spawns that were refused, for whatever reason.
     pub rejected: u64,
-    /// Window: spawns served by ending the oldest; neither a hit nor a miss.
+    /// Window: spawns that ended the oldest entity for its place; neither a hit nor a miss.
     pub overwritten: u64,
     /// Window: units of capacity added above `capacity` of the limits.
     pub grown: u64,
@@ -86,11 +89,11 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Returns how many of a thousand attempts a retained payload served: the floor of
-    /// `hits * 1000 / acquired`, and 0 when nothing was acquired.
+    /// Returns the hit rate in units of 1/1000: `hits * 1000 / acquired` rounded down, and 0 if nothing
+    /// was acquired.
     ///
-    /// Counts of any size are safe; a result that a `u64` cannot hold, which takes counters that
-    /// contradict each other, is `u64::MAX`.
+    /// It does not overflow; a result above `u64::MAX`, which only contradictory counters can give, is
+    /// `u64::MAX`.
     ///
     /// # Examples
     ///

@@ -6,16 +6,10 @@ mod support;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicIsize, AtomicU64, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use hatchery::{EndReason, Handle, Hold, Limits, SpawnFailure, Store};
-use support::{Census, Counted, Dice, assert_accounts};
-
-/// One test at a time: those that count what is alive want the processors.
-fn take_turn() -> std::sync::MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use support::{Census, Counted, Dice, assert_accounts, take_turn};
 
 /// A time that all threads share: every reading is another number.
 #[derive(Default)]

@@ -28,10 +28,9 @@ mod workload;
 mod world;
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
 use history::Answer;
-use support::Dice;
+use support::{Dice, take_turn};
 use workload::Setup;
 
 /// Scene ids that were used with few generations are spent, and a process has 65 536 of them.
@@ -76,8 +75,7 @@ fn variant(answer: &Answer) -> String {
 /// Checks histories of setups that `vary` makes of dice.
 fn check_histories(kind: u64, also_met: &[&str], vary: impl Fn(&mut Dice, Setup) -> Setup) {
     // One kind after the other: the threads that are to meet need the processors at the same time.
-    static TURN: Mutex<()> = Mutex::new(());
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = take_turn();
     let default = if cfg!(debug_assertions) { 1_000 } else { 5_000 };
     let histories = from_environment("LINEARIZABLE_HISTORIES", default).min(MOST_HISTORIES);
     let first = from_environment("LINEARIZABLE_SEED", 1) << 24 | kind << 20;

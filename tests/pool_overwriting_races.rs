@@ -5,19 +5,13 @@ mod support;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use hatchery::pool::{Lease, Pool};
 use hatchery::{Limits, Recycle, SpawnFailure};
-use support::{Census, Counted, Dice, Maker};
-
-/// One test at a time: those that count what is leased want the processors.
-fn take_turn() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use support::{Census, Counted, Dice, Maker, take_turn};
 
 /// A time that all threads share: every reading is another number.
 static CLOCK: AtomicU64 = AtomicU64::new(1);

@@ -128,9 +128,30 @@ fn reason(comment: &str) -> Option<&str> {
     number.starts_with(|first: char| first.is_ascii_digit()).then_some(reason)
 }
 
+/// The numbers of the invariants that a reason cites.
+fn cited(reason: &str) -> Vec<u32> {
+    let lists = reason.match_indices("invariant ").map(|(at, word)| &reason[at + word.len()..]);
+    let is_list = |c: char| c.is_ascii_digit() || c == ',' || c == ' ';
+    let lists = lists.map(|rest| &rest[..rest.find(|c| !is_list(c)).unwrap_or(rest.len())]);
+    lists.flat_map(|list| list.split(',').filter_map(|number| number.trim().parse().ok())).collect()
+}
+
+/// The numbers of the invariants that the design lists.
+fn invariants() -> BTreeSet<u32> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/design.md");
+    let design = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path:?}: {e}"));
+    design.lines().filter_map(|line| line.split_once(". ")?.0.parse().ok()).collect()
+}
+
+#[test]
+fn the_invariants_that_a_reason_cites_are_all_found() {
+    assert_eq!(cited("as above (invariant 2, 14). It (invariant 3) stays"), [2, 14, 3]);
+    assert!(invariants().into_iter().eq(1..=19));
+}
+
 #[test]
 fn every_unsafe_says_why_it_is_sound() {
-    let mut wrong = Vec::new();
+    let (mut wrong, invariants) = (Vec::new(), invariants());
     for (file, text) in sources("src") {
         let code = code_only(&text);
         let lines: Vec<&str> = text.lines().collect();
@@ -153,7 +174,10 @@ fn every_unsafe_says_why_it_is_sound() {
                 if after.starts_with("fn") && !comment.contains("# Safety") {
                     wrong.push(format!("{file}:{}: no # Safety section", at + 1));
                 }
-            } else if reason(&comment).is_none() {
+            } else if let Some(reason) = reason(&comment) {
+                let unknown = cited(reason).into_iter().find(|n| !invariants.contains(n));
+                wrong.extend(unknown.map(|n| format!("{file}:{}: no invariant {n}", at + 1)));
+            } else {
                 wrong.push(format!("{file}:{}: no SAFETY comment that names an invariant", at + 1));
             }
         }

@@ -1,4 +1,4 @@
-//! Settings that nothing can be built with.
+//! Settings that were refused.
 
 use std::error::Error;
 use std::fmt;
@@ -14,8 +14,8 @@ use crate::limits::Exhaustion;
 /// ```
 /// use hatchery::ConfigError;
 ///
-/// let error = ConfigError::Shards { value: 0, max: 1024 };
-/// assert_eq!(error.to_string(), "shards is 0, allowed are 1 to 1024");
+/// let error = ConfigError::Shards { value: 0, max: 256 };
+/// assert_eq!(error.to_string(), "shards is 0, allowed are 1 to 256");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -34,21 +34,21 @@ pub enum ConfigError {
         /// The last generation that the new store may give out.
         last: NonZeroU32,
     },
-    /// The capacity is 0, or more than can be counted and yet not `usize::MAX`.
+    /// The capacity is 0, or more than can be counted and not `usize::MAX`, which is no limit.
     Capacity {
         /// The capacity that was asked for.
         value: usize,
-        /// The largest capacity, no limit apart.
+        /// The largest capacity that can be counted.
         max: usize,
     },
-    /// The capacity to grow to is below the capacity to begin with, or more than can be counted and
-    /// yet not `usize::MAX`; only [`Exhaustion::GrowToCap`] looks at it.
+    /// `max_capacity` is below the capacity, or more than can be counted and not `usize::MAX`; only
+    /// under [`Exhaustion::GrowToCap`].
     MaxCapacity {
-        /// The capacity to grow to that was asked for.
+        /// The `max_capacity` that was asked for.
         value: usize,
-        /// The capacity to begin with: the smallest that is allowed.
+        /// The initial capacity, which is the smallest that is allowed.
         capacity: usize,
-        /// The largest, no limit apart.
+        /// The largest that can be counted.
         max: usize,
     },
     /// The backlog is too small for the policy.
@@ -67,7 +67,7 @@ pub enum ConfigError {
         /// The largest number.
         max: usize,
     },
-    /// A scene does not take the policy: its actors are destroyed by a sweep, and not by a newcomer.
+    /// A scene does not support the policy: its actors are destroyed by sweeps only.
     ScenePolicy {
         /// The policy that was asked for.
         value: Exhaustion,
@@ -84,7 +84,7 @@ pub enum ConfigError {
         /// The number that was asked for.
         value: usize,
     },
-    /// A scene has one service of a type, and was given two.
+    /// A scene was given two services of the same type.
     ServiceTwice {
         /// The name of the type.
         service: &'static str,
@@ -212,8 +212,8 @@ mod tests {
     #[test]
     fn config_shards_message_names_the_value_and_the_range() {
         assert_message(
-            &ConfigError::Shards { value: 0, max: 1024 },
-            "shards is 0, allowed are 1 to 1024",
+            &ConfigError::Shards { value: 0, max: 256 },
+            "shards is 0, allowed are 1 to 256",
         );
     }
 

@@ -9,8 +9,8 @@ use crate::id::SceneId;
 
 /// Says why a handle does not lead to an entity, or not to one that may be read.
 ///
-/// The answer was true at one moment of the call. `Pending` and `Dying` may have passed already.
-/// For a handle that a store gave out, [`is_gone`](Self::is_gone) stays true for ever.
+/// The answer was true at some moment of the call; `Pending` and `Dying` may have changed since. Once
+/// [`is_gone`](Self::is_gone) holds for a handle that a store gave out, it holds for ever.
 ///
 /// # Examples
 ///
@@ -44,7 +44,7 @@ pub enum LookupError {
         /// The handle that was asked for.
         handle: Handle,
     },
-    /// The entity is Dying, and the call takes Active ones alone.
+    /// The entity is Dying, and the call accepts only Active ones.
     Dying {
         /// The handle that was asked for.
         handle: Handle,
@@ -135,7 +135,7 @@ impl Error for LookupError {}
 pub enum HoldError {
     /// The handle does not lead to an entity that may be read.
     Lookup(LookupError),
-    /// The entity is Dying and its end was asked for, so it takes no new holds.
+    /// The entity is Dying and its reap was requested, so it takes no new holds.
     ReapRequested {
         /// The handle that was asked for.
         handle: Handle,

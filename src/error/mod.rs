@@ -1,7 +1,7 @@
-//! Every way the library says no.
+//! Every error of the library.
 //!
-//! One plain line each, which names the handle, the states concerned and what to do next. What the
-//! hot path can answer is `Copy` and owns nothing. A value that could not be taken comes back.
+//! A message is one plain line, which names the handle, the states concerned and what to do next. The
+//! errors of hot paths are `Copy` and own nothing. A value that was not accepted is given back.
 
 mod config;
 mod lookup;

@@ -18,18 +18,18 @@ use crate::handle::Handle;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SpawnFailure {
-    /// As many entities are alive as may be.
+    /// As many entities are alive as the capacity allows.
     Exhausted {
-        /// How many that is, as grown so far.
+        /// The capacity, as grown so far.
         capacity: usize,
     },
-    /// There is room, but the slots that would serve are Dead and readers may still look at them;
-    /// one of these readers may be the caller's own pin.
+    /// There is room, but the slots that could be used are Dead and readers may still look at them;
+    /// the caller's own pin may be one of these readers.
     Reclaiming {
         /// How many slots are Dead.
         dead: usize,
     },
-    /// Memory for more slots could not be had; nothing is lost.
+    /// The system refused memory for more slots; nothing is lost.
     OutOfMemory {
         /// How many bytes were asked for.
         bytes: usize,
@@ -57,8 +57,8 @@ impl Error for SpawnFailure {}
 
 /// Gives back a payload that was not spawned, and says why.
 ///
-/// `Debug` and `Error` for every `T`: what a payload can do must not decide whether its refusal
-/// can be reported.
+/// It implements `Debug` and `Error` for every `T`, so that a refusal can be reported whatever the
+/// payload implements.
 ///
 /// # Examples
 ///
@@ -97,13 +97,13 @@ impl<T> fmt::Display for SpawnError<T> {
     }
 }
 
-/// The failure speaks for itself, and is therefore not a source besides.
+/// The failure is the whole message, and is therefore not reported as a source as well.
 impl<T> Error for SpawnError<T> {}
 
 /// Says how far a batch came, gives back what was not spawned, and says why.
 ///
-/// The values that were spawned stay alive; `despawn_batch` of `spawned` undoes them. `Debug` and
-/// `Error` for every `T`.
+/// The values that were spawned stay alive; `despawn_batch` of `spawned` undoes them. It implements
+/// `Debug` and `Error` for every `T`.
 ///
 /// # Examples
 ///
@@ -150,7 +150,7 @@ impl<T> fmt::Display for BatchError<T> {
     }
 }
 
-/// The failure is part of the message, and therefore not a source besides.
+/// The failure is part of the message, and is therefore not reported as a source as well.
 impl<T> Error for BatchError<T> {}
 
 #[cfg(all(test, not(loom)))]

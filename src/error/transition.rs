@@ -7,10 +7,10 @@ use super::LookupError;
 use crate::handle::Handle;
 use crate::state::{IllegalTransition, State};
 
-/// Says why an entity was not brought to another state; it is as it was.
+/// Says why a transition was refused; the entity is unchanged.
 ///
 /// When several callers ask for the same edge at once, one wins and the others are told the state
-/// they found.
+/// that they found.
 ///
 /// # Examples
 ///
@@ -50,12 +50,12 @@ pub enum TransitionError {
         /// The handle that was asked for.
         handle: Handle,
     },
-    /// The entity is Dying and its end was asked for, so it ends with its last hold.
+    /// The entity is Dying and its reap was requested, so it ends with its last hold.
     ReapRequested {
         /// The handle that was asked for.
         handle: Handle,
     },
-    /// The entity is Active and has as many holds as can be counted; `kill_and_hold` only.
+    /// The entity is Active and has as many holds as can be counted; only from `kill_and_hold`.
     TooManyHolds {
         /// The handle that was asked for.
         handle: Handle,

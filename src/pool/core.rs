@@ -24,10 +24,10 @@ use crate::word::SlotWord;
 /// The shared part of a pool. `close.rs` says who keeps it.
 pub(super) struct Core<T> {
     pub(super) slots: Slots<T>,
-    /// As many as a power of two.
+    /// Their number is a power of two.
     pub(super) shards: Box<[CachePadded<Shard>]>,
     pub(super) limits: Limits,
-    /// So many units may be open in the end.
+    /// The most units of capacity that may ever be open.
     pub(super) limit: u64,
     /// A slot is retired after this generation.
     last: NonZeroU32,
@@ -80,7 +80,7 @@ impl<T> Core<T> {
         &self.shards[number & (self.shards.len() - 1)]
     }
 
-    /// Every slot that was made, except what is news from another thread and not to be seen yet.
+    /// Every slot that was made, except those of a segment that another thread is publishing just now.
     pub(super) fn every_slot(&self) -> impl Iterator<Item = (Index, &Slot<T>)> {
         let indices = (0..self.units.tally().made).map(|index| Index(index as u32));
         indices.filter_map(|index| Some((index, self.slots.slot(index)?)))
@@ -114,7 +114,7 @@ impl<T: Recycle> Core<T> {
         word.state() == State::Dead && word.generation() < self.last.get()
     }
 
-    /// Leases out a slot that is ready.
+    /// Leases a slot that is ready.
     #[inline]
     fn give_out(&self, taken: Taken<'_, T>) -> Grant<T> {
         if let Origin::Stack(shard) = taken.from {
@@ -153,8 +153,8 @@ impl<T: Recycle> Core<T> {
         outcome
     }
 
-    /// A slot to lease out: one at rest, a fresh one, that of the oldest lease where the policy says
-    /// so, and when none is to be had, a refusal.
+    /// A slot to lease: one at rest, else a fresh one, else that of the oldest lease if the policy says
+    /// so, else a refusal.
     ///
     /// A refusal is right: with every unit open, which stays so, and every stack empty under equal
     /// tags in two passes, there is a moment between the passes at which all stacks were empty at
@@ -219,7 +219,7 @@ impl<T: Recycle> Core<T> {
         Ok(index.map(|index| Taken { slot: self.slots.known(index), index, from: Origin::Fresh }))
     }
 
-    /// Sees to it that a slot has an object and a generation, and leases it out.
+    /// Gives a slot an object and a generation where it lacks them, and leases it.
     fn make_ready(&self, taken: Taken<'_, T>) -> Result<Grant<T>, SpawnFailure> {
         let word = taken.slot.word.peek();
         let taken = if word.generation() < self.last.get() { taken } else { self.replace(taken)? };
@@ -295,8 +295,8 @@ impl<T: Recycle> Core<T> {
         }
     }
 
-    /// Brings an object back to the state of a new one, on its way to rest; one that does not come
-    /// back is dropped, and its slot is left without.
+    /// Recycles an object that goes to rest; if `recycle` panics the object is dropped, and its slot goes
+    /// to rest without one.
     #[inline]
     pub(super) fn recycle(&self, slot: &Slot<T>) {
         // SAFETY: the caller owns the slot: it ended the lease, with an object in it (invariant 3).

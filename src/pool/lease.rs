@@ -19,12 +19,12 @@ use crate::sync::planted;
 /// `await`, and kept longer than the pool.
 ///
 /// A lease can be *revoked*, by overwriting and by [`Pool::reset`](super::Pool::reset), even before
-/// its first use: then [`get_mut`](Lease::get_mut) answers `None` for ever, and giving it back does
-/// nothing. A lease is never revoked while it is in use, that is while a [`LeaseMut`] of it is
-/// there.
+/// its first use: then [`get_mut`](Lease::get_mut) returns `None` for ever, and giving the lease back
+/// does nothing. A lease is never revoked while it is in use, that is, while a [`LeaseMut`] of it
+/// exists.
 ///
-/// A lease that is forgotten keeps its object out of the pool, unless it is revoked, and the memory
-/// of the pool with it, for ever.
+/// A forgotten lease (`mem::forget`) keeps its object out of the pool until it is revoked, and the memory
+/// of the pool for ever.
 ///
 /// # Examples
 ///
@@ -46,8 +46,8 @@ pub struct Lease<T: Recycle> {
     seq: u64,
     generation: u32,
     index: Index,
-    /// An object goes in and comes out: a lease must not pass for one of a longer-lived type, or of
-    /// a shorter-lived one.
+    /// Invariant in `T`, since an object goes in and comes out: a lease must not pass for one of a
+    /// longer-lived type, nor of a shorter-lived one.
     _object: PhantomData<fn(T) -> T>,
 }
 
@@ -70,9 +70,8 @@ impl<T: Recycle> Lease<T> {
         unsafe { self.slot.as_ref() }
     }
 
-    /// Returns the number of this lease: unique in its pool, from 1, and rising in the order of
-    /// acquisition on one thread, and across threads where the oldest is overwritten. Numbers may be
-    /// skipped.
+    /// Returns the number of this lease: unique in its pool, and at least 1. Numbers rise in the order of
+    /// acquisition on each thread, and under `OverwriteOldest` across all threads; some may be skipped.
     ///
     /// # Examples
     ///
@@ -91,8 +90,8 @@ impl<T: Recycle> Lease<T> {
         self.seq
     }
 
-    /// Returns whether the lease was revoked. That it was not may be over when the call returns;
-    /// that it was is for ever.
+    /// Returns whether the lease was revoked. `true` is final; after `false`, the lease may have been
+    /// revoked by the time the call returns.
     ///
     /// # Examples
     ///
@@ -112,11 +111,11 @@ impl<T: Recycle> Lease<T> {
         !self.slot().word.peek().leased_as(self.generation)
     }
 
-    /// Borrows the object, or answers `None` if the lease was revoked. It is not revoked while the
-    /// borrow lasts.
+    /// Borrows the object, or returns `None` if the lease was revoked. The lease cannot be revoked while
+    /// the borrow lasts.
     ///
-    /// A [`LeaseMut`] that is forgotten keeps the lease from being revoked until it is given back,
-    /// and does no other harm.
+    /// A forgotten [`LeaseMut`] prevents the lease from being revoked until it is given back, and does no
+    /// other harm.
     ///
     /// # Complexity
     /// One compare-and-swap; the end of the borrow is a store.
@@ -146,7 +145,7 @@ impl<T: Recycle> Lease<T> {
         Some(LeaseMut { lease: self, _object: PhantomData })
     }
 
-    /// Runs `f` with the object, or answers `None`, without running it, if the lease was revoked.
+    /// Runs `f` with the object, or returns `None` without running it if the lease was revoked.
     ///
     /// # Examples
     ///
@@ -214,9 +213,9 @@ impl<T: Recycle> fmt::Debug for Lease<T> {
     }
 }
 
-/// A leased object in use: the lease is not revoked while this is there.
+/// A leased object in use: the lease cannot be revoked while this exists.
 ///
-/// Made by [`Lease::get_mut`].
+/// Returned by [`Lease::get_mut`].
 ///
 /// # Examples
 ///

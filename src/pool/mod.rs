@@ -6,10 +6,10 @@
 //! it. Objects are never shared, so one that is given back needs no grace period, and no pin is ever
 //! involved: it goes on the stack of its thread's shard, and the next lease takes it from there.
 //!
-//! Getting an object, using it and giving it back are four read-modify-writes: a pop, the mark, the
+//! Acquiring an object, using it and giving it back take four read-modify-writes: a pop, the mark, the
 //! end of the lease and a push. Nothing is counted on the way; the words say how many leases there
-//! were. Nothing is allocated but the slots, as many as were ever leased at once, and where the oldest
-//! is overwritten, now and then a list of the oldest.
+//! were. Nothing is allocated but the slots, as many as were ever leased at once, and, where the oldest
+//! lease is overwritten, now and then a list of the oldest.
 
 mod close;
 mod core;
@@ -34,26 +34,27 @@ use crate::error::{ConfigError, SpawnFailure};
 use crate::limits::Exhaustion;
 use crate::limits::Limits;
 use crate::recycle::Recycle;
+use crate::shards;
 use crate::stats::Stats;
 
 /// A pool of objects of one type, lent out by [`Lease`]s.
 ///
 /// An object that is given back is [recycled](Recycle), so that the next user finds it like a new
-/// one, and lies at rest until then. Cloning a pool makes one more reference to it. When the last
-/// one is dropped, the objects at rest are dropped; those on lease stay good until their leases end.
+/// one, and is at rest until then. A clone of a pool is one more reference to it. When the last
+/// reference is dropped, the objects at rest are dropped; those on lease remain valid until their
+/// leases end.
 ///
-/// What happens to an acquisition when every unit of the capacity is on lease is for the
-/// [`policy`](Limits::policy) to say: [`Exhaustion::Reject`] refuses it, [`Exhaustion::GrowToCap`]
-/// adds units up to `max_capacity` first, [`Exhaustion::OverwriteOldest`] takes the object of the
-/// lease that was acquired first, if that is not in use just now, or the next one's; its holder finds
-/// out at the next use.
+/// When every unit of the capacity is on lease, the [`policy`](Limits::policy) decides what an
+/// acquisition does: [`Exhaustion::Reject`] refuses it, [`Exhaustion::GrowToCap`] first adds units up
+/// to `max_capacity`, and [`Exhaustion::OverwriteOldest`] takes the object of the oldest lease that is
+/// not in use at that moment; the holder of that lease finds out at the next use.
 ///
 /// `recycle`, the destructor and `Default::default` are user code; they run on the thread that
-/// gives back, resets or acquires, never under a lock, and may use the pool. What an object gives
-/// back while it is itself recycled or dropped comes home when that is done. A panic of `recycle`
-/// or of a destructor is contained and counted in [`Stats::drop_panics`]; the object is dropped and
-/// replaced, at the cost of no unit. A panic of `Default::default` reaches the caller, at the cost
-/// of none either.
+/// gives back, resets or acquires, never under a lock, and may use the pool. A lease that is given back
+/// while an object is recycled or dropped on the same thread takes effect when that is done. A panic of
+/// `recycle` or of a destructor is contained and counted in [`Stats::drop_panics`]; the object is
+/// dropped and replaced, and no unit of capacity is lost. A panic of `Default::default` propagates to
+/// the caller, and does not lose a unit either.
 ///
 /// # Examples
 ///
@@ -86,16 +87,13 @@ unsafe impl<T: Recycle + Send> Send for Pool<T> {}
 // SAFETY: as above; nothing gives shared access to an object (invariant 15).
 unsafe impl<T: Recycle + Send> Sync for Pool<T> {}
 
-/// Shards that a pool has at most: more would not be reached by this many cores.
-const MOST_SHARDS: usize = 64;
-
 impl<T: Recycle + Send + 'static> Pool<T> {
-    /// Makes a pool; objects are constructed when they are first needed.
+    /// Creates a pool; objects are constructed when they are first needed.
     ///
     /// # Errors
-    /// A [`ConfigError`] that names the field, its value and what is allowed: a capacity of 0 or
-    /// beyond what can be counted, under `GrowToCap` a `max_capacity` below the capacity or beyond
-    /// what can be counted. `usize::MAX` is no limit.
+    /// A [`ConfigError`] that names the field, its value and what is allowed, for a capacity of 0 or
+    /// beyond what can be counted, and under `GrowToCap` for a `max_capacity` below the capacity or
+    /// beyond what can be counted. `usize::MAX` is no limit.
     ///
     /// # Examples
     ///
@@ -109,13 +107,7 @@ impl<T: Recycle + Send + 'static> Pool<T> {
     /// # Ok::<(), hatchery::ConfigError>(())
     /// ```
     pub fn new(limits: Limits) -> Result<Pool<T>, ConfigError> {
-        let shards = if cfg!(all(loom, test)) {
-            2
-        } else {
-            let cores = std::thread::available_parallelism().map_or(1, usize::from);
-            cores.next_power_of_two().min(MOST_SHARDS)
-        };
-        Pool::with_last_generation(limits, shards, NonZeroU32::MAX)
+        Pool::with_last_generation(limits, shards::default_count(), NonZeroU32::MAX)
     }
 
     /// `shards` is a power of two.
@@ -128,30 +120,31 @@ impl<T: Recycle + Send + 'static> Pool<T> {
         Ok(Pool { core: NonNull::from(Box::leak(core)), _object: PhantomData })
     }
 
-    /// Takes an object: one at rest, else a new one while there is room, else the oldest lease's
-    /// where the policy says so.
+    /// Leases an object: one at rest; else a new one, while there is room; else, if the policy says so,
+    /// that of the oldest lease.
     ///
-    /// E's lease is never revoked while F's, whose acquisition returned before E's began, could have
-    /// been revoked throughout the call. Nothing is overwritten inside `recycle` or a destructor.
+    /// Lock-free. The object is as `Default::default` makes it, whether it is new or was used before.
     ///
-    /// Lock-free. The object is as `Default::default` makes it, whether it is new or was used.
+    /// A lease is never overwritten while an older one, whose acquisition returned before the
+    /// acquisition of the first began, could have been revoked throughout the call. Nothing is
+    /// overwritten inside `recycle` or a destructor.
     ///
     /// # Errors
     /// [`SpawnFailure::Exhausted`] if at some moment of the call every unit of the capacity, as
-    /// grown so far, was on lease or in another call's hands. Where the oldest is overwritten, each
-    /// lease was in use besides when the call came to it, one perhaps at another moment than the
-    /// next; or the call was made inside `recycle` or a destructor.
-    /// [`SpawnFailure::OutOfMemory`] if a slot was needed, or a list of the oldest, and memory for
-    /// it refused.
+    /// grown so far, was on lease or held by another call in progress. Under `OverwriteOldest`, in
+    /// addition, each lease was in use when the call examined it, though not necessarily all at the same
+    /// moment, or the call was made inside `recycle` or a destructor.
+    /// [`SpawnFailure::OutOfMemory`] if the system refused memory for a slot, or for a list of the
+    /// oldest.
     ///
     /// # Panics
-    /// As `Default::default` does.
+    /// If `Default::default` does.
     ///
     /// # Complexity
     /// One compare-and-swap while the thread's shard has objects at rest; nothing is allocated once
-    /// there are as many slots as leases. A refusal looks at the stack of every shard. Where the
-    /// oldest is overwritten, one more read-modify-write for the number of the lease; a search looks
-    /// at every slot, and serves the next acquisitions too, a quarter of the capacity's number.
+    /// there are as many slots as leases. A refusal looks at the stack of every shard. Under
+    /// `OverwriteOldest`, one more read-modify-write for the number of the lease; a search for the oldest
+    /// looks at every slot, and serves as many acquisitions as a quarter of the capacity.
     ///
     /// # Examples
     ///
@@ -168,8 +161,8 @@ impl<T: Recycle + Send + 'static> Pool<T> {
         self.core().acquire().map(|grant| Lease::new(self.core, grant))
     }
 
-    /// Gives an object back, as dropping its lease does, and says whether the lease was still good:
-    /// false if it was revoked meanwhile, and for a lease of another pool, which goes home to that.
+    /// Gives an object back, as dropping its lease does, and returns whether that was a valid lease of
+    /// this pool: false if it was revoked, and for a lease of another pool, which goes back to that pool.
     ///
     /// # Complexity
     /// Two compare-and-swaps, and `recycle`.
@@ -192,14 +185,14 @@ impl<T: Recycle + Send + 'static> Pool<T> {
         lease.end() && own
     }
 
-    /// Revokes every lease that is not in use just now, brings the objects back to rest, and begins
-    /// a new window of statistics; how many it took back.
+    /// Revokes every lease that is not in use at the moment, brings the objects back to rest, begins a
+    /// new window of statistics, and returns how many leases it revoked.
     ///
-    /// The holders find out at their next use. A lease that is given out meanwhile may be passed
-    /// over. Units that were added stay.
+    /// The holders find out at their next use. A lease that is given out meanwhile may be missed. Units
+    /// of capacity that were added stay.
     ///
     /// # Complexity
-    /// One load a slot, and for each lease three read-modify-writes and `recycle`.
+    /// One load per slot, and three read-modify-writes and `recycle` per revoked lease.
     ///
     /// # Examples
     ///
@@ -231,10 +224,10 @@ impl<T: Recycle + Send + 'static> Pool<T> {
         revoked
     }
 
-    /// Returns a snapshot of the counters; [`Stats`] says what each means, "spawned" being leases.
+    /// Returns a snapshot of the counters; [`Stats`] says what each means for a pool.
     ///
     /// # Complexity
-    /// One load a slot: acquiring and giving back count nothing, whoever asks pays.
+    /// One load per slot: acquiring and giving back count nothing, so the counting is done here.
     ///
     /// # Examples
     ///
@@ -273,10 +266,10 @@ impl<T: Recycle + Send + 'static> Pool<T> {
         self.core().reset_stats();
     }
 
-    /// Returns how many objects are at rest: exact when quiet.
+    /// Returns how many objects are at rest; exact when no operation is in progress.
     ///
     /// # Complexity
-    /// One load a slot.
+    /// One load per slot.
     ///
     /// # Examples
     ///

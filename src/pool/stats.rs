@@ -1,7 +1,7 @@
 //! Statistics of a pool: read off the words, so that acquiring and releasing count nothing.
 //!
 //! A slot's generation is the number of its leases so far, and its state says whether it is leased
-//! now. So one relaxed load a slot gives both, and what is left to count happens seldom.
+//! now. So one relaxed load per slot gives both, and the events that are left to count are rare.
 
 use super::core::Core;
 use super::rest::{self, Events};

@@ -1,4 +1,4 @@
-//! Actors: passive data, of which nothing runs unless the frame calls it.
+//! Actors: passive data, whose code runs only when the frame calls it.
 
 use std::fmt;
 use std::ptr;
@@ -13,9 +13,9 @@ use crate::handle::Handle;
 
 /// The core components of an actor: plain fields, reached without a look-up.
 ///
-/// An actor is made in strict order: [`construct`](Core::construct), [`init`](Core::init), the
-/// `configure` of whoever creates it, the created hooks, and then the first tick. Each may read what
-/// was ready before it, and no more.
+/// An actor is created in strict order: [`construct`](Core::construct), [`init`](Core::init), the
+/// creator's `configure`, the created hooks, and then the first tick. Each step may read only what the
+/// steps before it have completed.
 ///
 /// # Examples
 ///
@@ -51,61 +51,61 @@ use crate::handle::Handle;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Core: Sized + Send + 'static {
-    /// What an actor is made from.
+    /// What an actor is created from.
     type Definition: ?Sized + Send + Sync + 'static;
     /// Where an actor is.
     type Position: Copy + Send + Sync + 'static;
     /// What other actors may see of an actor during the actor phase.
     type Public: Send + Sync + 'static;
 
-    /// First: sets fields, and calls nothing.
+    /// The first step of a creation: sets fields, and calls nothing.
     fn construct(position: Self::Position) -> Self;
 
-    /// Second: what follows from the definition.
+    /// The second step: sets what follows from the definition.
     fn init(actor: &mut Actor<Self>, definition: &Self::Definition);
 
-    /// What others may see, taken as the actor phase begins, for every actor that is Active then.
+    /// Returns what other actors may see; called for every Active actor as the actor phase begins.
     fn publish(actor: &Actor<Self>) -> Self::Public;
 
-    /// One step of `dt` scaled seconds in the actor phase, before those of the components. Actors
-    /// tick in parallel, each exclusively its own.
+    /// Advances the actor by `dt` scaled seconds in the actor phase, before its components. Actors
+    /// tick in parallel, each with exclusive access to itself.
     fn tick(actor: &mut Actor<Self>, cx: &TickContext<'_, Self>, dt: f32);
 
-    /// The first created hook: services and other actors may be read from here on.
+    /// The first of the created hooks: from here on, services and other actors may be read.
     fn on_created(actor: &mut Actor<Self>, cx: &mut Commands<'_, Self>) {
         let _ = (actor, cx);
     }
 
-    /// The first pending-destroy hook: the actor was killed, and its old state is whole. Not called
-    /// when the scene is shut down, so whoever is called may settle: loot, scores.
+    /// The first of the pending-destroy hooks: the actor was killed, and its state is intact. It is not
+    /// called when the scene is shut down, so it may settle: loot, scores.
     fn on_pending_destroy(actor: &Actor<Self>, cx: &mut Commands<'_, Self>) {
         let _ = (actor, cx);
     }
 
-    /// After every destroyed hook: releases what the core has acquired.
+    /// Runs after every destroyed hook, and releases what the core has acquired.
     fn cleanup(actor: &mut Actor<Self>, end: &Teardown<'_>) {
         let _ = (actor, end);
     }
 }
 
-/// One entity of a scene: data, and nothing that runs by itself.
+/// One entity of a scene: passive data.
 ///
 /// # Examples
 ///
 /// See [`Core`].
 pub struct Actor<C: Core> {
     handle: Handle,
-    /// Where it is.
+    /// Where the actor is.
     pub position: C::Position,
-    /// What is so about it, apart from its existence.
+    /// The actor's status in the game, which says nothing about its existence.
     pub tags: TagSet,
     /// The core components.
     pub core: C,
     pub(super) components: Components<C>,
-    /// Where it is configured, which is the time for components; 0 before and afterwards. One that user
-    /// code has moved elsewhere meanwhile is not configured there.
+    /// The actor's address while `configure` runs, which is when components may be added; 0 before and
+    /// afterwards. An actor that user code has moved elsewhere meanwhile does not match it.
     configured_at: usize,
-    /// Whether a component was added that ticks: the blocks of others are not looked into.
+    /// Whether a component was added that ticks; if not, the block need not be looked at.
     pub(super) ticks: bool,
 }
 
@@ -114,7 +114,7 @@ pub struct Actor<C: Core> {
 unsafe impl<C: Core> Send for Actor<C> {}
 
 impl<C: Core> Actor<C> {
-    /// Construct. `components` are none yet, with a block for them or without.
+    /// The step `construct`. `components` are empty, with a block or without.
     #[inline]
     pub(super) fn construct(
         handle: Handle,
@@ -132,7 +132,7 @@ impl<C: Core> Actor<C> {
         }
     }
 
-    /// Init, configure.
+    /// The steps `init` and `configure`.
     #[inline]
     pub(super) fn complete(
         &mut self,
@@ -146,16 +146,16 @@ impl<C: Core> Actor<C> {
         self.components.fit();
     }
 
-    /// The handle that it was made under.
+    /// Returns the handle that the actor was created under.
     #[must_use]
     pub fn handle(&self) -> Handle {
         self.handle
     }
 
-    /// Adds a component, or replaces the one of its type, which is dropped.
+    /// Adds a component, or replaces the one of the same type, which is dropped.
     ///
     /// # Panics
-    /// Outside `configure`: hooks and systems rely on the components that there are.
+    /// Outside `configure`: hooks and systems rely on the set of components not to change.
     #[inline]
     #[track_caller]
     pub fn add_component<T: Component<C>>(&mut self, component: T) {
@@ -163,8 +163,8 @@ impl<C: Core> Actor<C> {
         self.components.add(component);
     }
 
-    /// As [`add_component`](Actor::add_component), and the component is ticked, in the order of
-    /// adding.
+    /// As [`add_component`](Actor::add_component), for a component that ticks. Components tick in the
+    /// order in which they were added.
     ///
     /// # Panics
     /// Outside `configure`.
@@ -186,7 +186,7 @@ impl<C: Core> Actor<C> {
         );
     }
 
-    /// The component of a type; a component does not find itself inside its own hook.
+    /// Returns the component of a type. A component does not find itself inside its own hooks and tick.
     ///
     /// # Complexity
     /// Linear in the number of components.
@@ -195,13 +195,13 @@ impl<C: Core> Actor<C> {
         self.components.get()
     }
 
-    /// As [`component`](Actor::component), to change it.
+    /// As [`component`](Actor::component), mutably.
     #[must_use]
     pub fn component_mut<T: Component<C>>(&mut self) -> Option<&mut T> {
         self.components.get_mut()
     }
 
-    /// Whether there is a component of a type.
+    /// Returns whether [`component`](Actor::component) finds a component of a type.
     #[must_use]
     pub fn has_component<T: Component<C>>(&self) -> bool {
         self.component::<T>().is_some()

@@ -4,16 +4,15 @@
 //! Header | entry, component | entry, component | ..
 //! ```
 //!
-//! So a tick over all of them is a walk over neighbouring lines. An entry tells the table of its
-//! component's type, and how a type lies behind its entry is known from the type.
+//! So a tick over all of them walks over neighbouring cache lines. An entry is a pointer to the table of its
+//! component's type; where the component lies after its entry follows from the type.
 //!
-//! **Lending.** A component is called where it lies, with its owner in hand: it is marked as lent,
-//! and who looks for it does not find it. One at a time is lent of a block, nothing is added
-//! meanwhile, and the block stays. But the owner may lose it: user code can exchange actors by
-//! `mem::swap`, and drop that which it has exchanged, or send it to another thread. From there two
-//! have the block: the caller has the component that is lent, whose mark stays for good; whoever has
-//! the other actor has the rest. Each leaves what it has when it is done, and the second to leave
-//! frees the memory.
+//! **Lending.** A component is called in place, with its owner by `&mut`: it is marked as lent, and a
+//! look-up does not find it. One component of a block is lent at a time, nothing is added meanwhile, and
+//! the block stays. But the owner may lose the block: user code can exchange actors by `mem::swap`, and
+//! drop the one that it has swapped out, or send it to another thread. From then on the block has two
+//! owners: the caller owns the component that is lent, whose mark stays for good; the owner of the other
+//! actor owns the rest. Each leaves the block when it is done, and the second to leave frees the memory.
 
 use std::alloc::{Layout, dealloc, handle_alloc_error};
 use std::cell::Cell;
@@ -27,7 +26,7 @@ use crate::memory::allocate;
 /// What a block begins with.
 #[repr(C)]
 pub(super) struct Header {
-    /// The entry of the component that is lent; of the last that was, as long as a tick walks on.
+    /// The entry of the component that is lent or, between two calls of a tick, of the last one that was.
     pub(super) lent: Option<At>,
     /// How far the entries reach.
     pub(super) used: u32,
@@ -39,8 +38,8 @@ pub(super) struct Header {
     left: Cell<bool>,
 }
 
-/// Held by whoever leaves a block that two have: where actors are exchanged under a component that
-/// is called, and nowhere else.
+/// Held while one of two owners leaves a block: only after user code has exchanged actors while a component
+/// was called.
 static LEAVING: Mutex<()> = Mutex::new(());
 
 /// Where the first entry begins.
@@ -50,7 +49,7 @@ const ENTRY: usize = size_of::<usize>();
 /// Every entry begins at a multiple of it.
 pub(super) const ENTRY_ALIGN: u32 = align_of::<usize>() as u32;
 
-/// A block that somebody has, as a whole or by half.
+/// A block, which its holder owns alone or as one of two.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct Block(NonNull<Header>);
 
@@ -76,7 +75,7 @@ impl Block {
         unsafe { self.0.as_ref() }
     }
 
-    /// Marks a component as lent, or all as in their places.
+    /// Marks a component as lent, or none.
     ///
     /// # Safety
     /// * The caller has the block as a whole.

@@ -1,4 +1,4 @@
-//! The start-up window of a scene: everything is registered here, and then frozen.
+//! The builder of a scene: everything is registered here, and then frozen.
 
 use std::any::{Any, type_name};
 use std::collections::VecDeque;
@@ -22,7 +22,7 @@ use crate::limits::{Exhaustion, Limits};
 use crate::store::Store;
 use crate::sync::Arc;
 
-/// The settings of a [`Scene`] to be.
+/// Builds a [`Scene`]: its systems, services and settings.
 ///
 /// # Examples
 ///
@@ -74,24 +74,24 @@ impl<C: Core> SceneBuilder<C> {
         }
     }
 
-    /// The scene id that every handle carries; by default the longest-unused one.
+    /// Sets the scene id that every handle carries; by default the one that has been unused for longest.
     pub fn scene(self, scene: SceneId) -> Self {
         SceneBuilder { scene: Some(scene), ..self }
     }
 
-    /// How many actors may exist; by default no limit. Not `overwriteOldest`: an actor is destroyed
-    /// by a sweep, and not by a newcomer.
+    /// Sets how many actors may exist; by default no limit. The policy `OverwriteOldest` is refused:
+    /// actors are destroyed by sweeps only.
     pub fn limits(self, limits: Limits) -> Self {
         SceneBuilder { limits, ..self }
     }
 
-    /// Registers a system that hears of actors.
+    /// Registers a system that is told of actors.
     pub fn system(mut self, system: impl System<C>) -> Self {
         self.hub.add(system);
         self
     }
 
-    /// Registers a system that hears of actors and ticks in its phase.
+    /// Registers a system that is told of actors and ticks in its phase.
     pub fn tick_system(mut self, system: impl TickSystem<C>) -> Self {
         self.hub.add_ticking(system);
         self
@@ -105,31 +105,31 @@ impl<C: Core> SceneBuilder<C> {
         self
     }
 
-    /// What random numbers come from; by default 0.
+    /// Sets the seed of the random numbers; by default 0.
     ///
-    /// Handles follow it too, but for the scene's own id, which is another one for each scene of a
-    /// process: set [`scene`](SceneBuilder::scene), or compare seq and generation.
+    /// Two scenes with equal seeds and equal calls also have equal handles, except for the scene id. To
+    /// compare handles set [`scene`](SceneBuilder::scene), or compare seq and generation only.
     pub fn seed(self, seed: u64) -> Self {
         SceneBuilder { seed, ..self }
     }
 
-    /// How many threads tick the actors; by default those that rayon has for everybody. What comes
-    /// of a frame does not depend on it. Without the feature `rayon` it is always one.
+    /// Sets how many threads tick the actors, 1 to 1024; by default rayon's global pool does. The
+    /// outcome of a frame does not depend on it. Without the feature `rayon` it is always one.
     ///
     /// # Complexity
-    /// A frame in which nobody is made or ended allocates nothing, once it is warm. The exception is
-    /// rayon's queue, where there are several threads and more than 64 actors: one block in some 31
+    /// A warm frame in which no actor is created or destroyed allocates nothing. The exception is
+    /// rayon's queue, if there are several threads and more than 64 actors: one block in about 31
     /// frames.
     pub fn threads(self, threads: usize) -> Self {
         SceneBuilder { threads: Some(threads), ..self }
     }
 
-    /// Makes the scene.
+    /// Creates the scene.
     ///
     /// # Errors
     /// A [`ConfigError`] that names the field, its value and what is allowed: as for
-    /// [`StoreBuilder::build`](crate::StoreBuilder::build), a policy that a scene cannot have, a number
-    /// of threads out of range or that the system refuses, a service that was given twice.
+    /// [`StoreBuilder::build`](crate::StoreBuilder::build), and for a policy that a scene cannot have, a
+    /// number of threads that is out of range or that the system refuses, or a second service of a type.
     pub fn build(self) -> Result<Scene<C>, ConfigError> {
         if self.limits.policy == Exhaustion::OverwriteOldest {
             return Err(ConfigError::ScenePolicy { value: self.limits.policy });
@@ -138,7 +138,7 @@ impl<C: Core> SceneBuilder<C> {
             return Err(ConfigError::ServiceTwice { service });
         }
         let workers = Workers::new(self.threads)?;
-        // One shard: which slot serves next is then the same whatever threads there are.
+        // One shard, so that which slot is used next does not depend on threads.
         let store = Store::builder().limits(self.limits).shards(1);
         let store = match self.scene {
             Some(scene) => store.scene(scene),

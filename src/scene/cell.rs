@@ -1,4 +1,4 @@
-//! Where an actor lives: in a slot of the store, and nobody looks inside but the scene.
+//! Where an actor is stored: in a slot of the store, accessed by nobody but the scene.
 
 use std::fmt;
 
@@ -20,8 +20,8 @@ struct Inside<C: Core> {
     actor: Option<Actor<C>>,
 }
 
-/// Killed: it does not tick any more. A bit that no creation number comes to: a cell is on one line where
-/// an actor has little.
+/// Killed: the actor no longer ticks. It is a bit that no creation number reaches, and not a field of its own,
+/// so that the cell of a small actor fits in one cache line.
 const DYING: u64 = 1 << 63;
 
 impl<C: Core> Inside<C> {
@@ -35,8 +35,7 @@ impl<C: Core> Inside<C> {
 // look inside (invariant 16). What is in it is Send.
 unsafe impl<C: Core> Sync for ActorCell<C> {}
 
-/// A cell that the scene has taken in. It gives nothing by itself: who looks inside vouches for being
-/// alone.
+/// A reference to a cell. It gives no access by itself: whoever looks inside guarantees exclusive access.
 pub(super) struct CellRef<C: Core>(Place<ActorCell<C>>);
 
 impl<C: Core> Clone for CellRef<C> {
@@ -53,17 +52,17 @@ impl<C: Core> PartialEq for CellRef<C> {
     }
 }
 
-/// An actor that is made, and Pending until its created hooks are done. Whoever has this has the guard
-/// of its slot, and owes it that it is shown or cancelled.
+/// An actor that was constructed and is Pending until its created hooks are done. The owner of this value has
+/// the guard of the slot, and must [show](Newborn::show) or [cancel](Newborn::cancel) the actor.
 pub(super) struct Newborn<C: Core> {
     pub(super) handle: Handle,
     pub(super) cell: CellRef<C>,
 }
 
 impl<C: Core> Newborn<C> {
-    /// Reserves a slot, and makes an actor there, whose components begin with what `block` gives. The
-    /// thread that has the scene has a nursery. The user's code runs here; if it panics, the reservation
-    /// is gone.
+    /// Reserves a slot and constructs an actor there, whose components begin with what `block` gives. Only
+    /// the thread that has the scene has a nursery. User code runs here; if it panics, the reservation is
+    /// cancelled.
     ///
     /// # Safety
     /// * The nursery is used with no other store.
@@ -85,7 +84,7 @@ impl<C: Core> Newborn<C> {
             Some(nursery) => unsafe { store.spawn_from(nursery, construct) }?,
             None => store.spawn_with(construct)?,
         };
-        // In its place: an actor is not moved from where it was constructed.
+        // In place: an actor is not moved after it was constructed.
         let counting = nursery.as_deref().map(|nursery| store.unfinished(nursery));
         let unfinished = Unfinished(pending.actor_mut());
         if let Some(actor) = unfinished.0 {
@@ -97,7 +96,7 @@ impl<C: Core> Newborn<C> {
         Ok(Newborn { handle, cell: CellRef(place) })
     }
 
-    /// Shows it to everybody: Pending → Active.
+    /// Publishes the actor: Pending → Active.
     #[inline]
     pub(super) fn show(self) {
         // SAFETY: a newborn has the guard of its slot, and comes with what its maker wrote: in hand, by
@@ -105,18 +104,18 @@ impl<C: Core> Newborn<C> {
         unsafe { self.cell.0.show(self.handle.generation()) };
     }
 
-    /// Ends it, Pending → Dead, with what is left in the cell.
+    /// Ends the actor, Pending → Dead, and drops what is left in the cell.
     pub(super) fn cancel(self, store: &Store<ActorCell<C>>) {
         // SAFETY: as in `show` (invariant 16).
         drop(unsafe { Pending::take_up(store, self.handle, self.cell.0) });
     }
 }
 
-/// An actor whose maker may panic: it goes before its slot does.
+/// An actor whose `init` or `configure` may panic: then it is dropped before its slot is cancelled.
 struct Unfinished<'c, C: Core>(&'c mut Option<Actor<C>>);
 
 impl<C: Core> Drop for Unfinished<'_, C> {
-    /// There is a panic on its way, which others do not join.
+    /// A panic is unwinding, so further ones are contained.
     fn drop(&mut self) {
         let left = self.0.as_mut().map(|actor| std::mem::take(&mut actor.components));
         contained(|| *self.0 = None);
@@ -212,7 +211,7 @@ impl<C: Core> CellRef<C> {
         if inside.is_dying() { None } else { inside.actor.as_mut() }
     }
 
-    /// Takes note of the kill.
+    /// Records the kill.
     ///
     /// # Safety
     /// * As for [`get_mut`](CellRef::get_mut).
@@ -223,7 +222,7 @@ impl<C: Core> CellRef<C> {
         cell.0.with_mut(|inside| unsafe { (*inside).birth |= DYING });
     }
 
-    /// Asks for the lines of the cell, which is to be looked into soon.
+    /// Prefetches the cell, which will be accessed soon.
     #[inline]
     pub(super) fn prefetch(self) {
         prefetch(self.0.address().as_ptr());
@@ -251,7 +250,7 @@ impl<C: Core> CellRef<C> {
         cell.0.with(|inside| unsafe { (*inside).birth & !DYING })
     }
 
-    /// Takes note of the creation number.
+    /// Records the creation number.
     ///
     /// # Safety
     /// * As for [`get_mut`](CellRef::get_mut).

@@ -13,8 +13,8 @@ use super::time::SceneTime;
 use super::work::{Queue, Work};
 use crate::handle::Handle;
 
-/// What a hook may read and ask for. What it asks for is carried out when the hooks of its event are
-/// done, in order of asking: so no hook runs inside another.
+/// What a hook may read and ask for. Requests are carried out in order, after all hooks of the event,
+/// so no hook runs inside another.
 ///
 /// # Examples
 ///
@@ -59,25 +59,26 @@ pub struct Commands<'a, C: Core> {
 }
 
 impl<C: Core> Commands<'_, C> {
-    /// The service of a type, if the builder was given one.
+    /// Returns the service of a type, if the builder was given one.
     #[must_use]
     pub fn service<S: Any + Send + Sync>(&self) -> Option<&S> {
         self.services.get()
     }
 
-    /// The scene's clock.
+    /// Returns the scene's clock.
     #[must_use]
     pub fn time(&self) -> &SceneTime {
         self.time
     }
 
-    /// A random number that follows the scene's seed, the actor's creation number and the frame.
+    /// Returns a random number, which follows from the scene's seed, the actor's creation number, the
+    /// frame, and how many numbers the hook has drawn before.
     #[must_use]
     pub fn random(&self) -> u64 {
         self.dice.roll()
     }
 
-    /// Another actor; `None` for the hook's own, and for what is not Active or Dying.
+    /// Returns another actor that is Active or Dying; `None` for the hook's own.
     #[must_use]
     pub fn actor(&self, h: Handle) -> Option<&Actor<C>> {
         let cell = self.registry.cell(h).ok().filter(|cell| *cell != self.owner)?;
@@ -87,7 +88,8 @@ impl<C: Core> Commands<'_, C> {
         unsafe { cell.get() }
     }
 
-    /// Asks for an actor. If there is no room then, it is counted as refused.
+    /// Asks for the creation of an actor. If there is no room when it is carried out, it is counted in
+    /// [`FrameReport::refused`](super::FrameReport::refused).
     pub fn create_actor(
         &mut self,
         position: C::Position,
@@ -97,13 +99,14 @@ impl<C: Core> Commands<'_, C> {
         self.queue.push_back(Work::create(position, definition, configure));
     }
 
-    /// Asks for an actor's end. If it is not Active then, it is counted as refused.
+    /// Asks for an actor to be killed. If it is not Active when that is carried out, it is counted in
+    /// [`FrameReport::refused`](super::FrameReport::refused).
     pub fn kill_actor(&mut self, h: Handle) {
         self.queue.push_back(Work::Kill(h));
     }
 
-    /// Asks for the shutdown: at the end of this frame or, outside of one, when the call that led
-    /// here returns.
+    /// Asks for the shutdown of the scene: at the end of this frame or, outside a frame, before the
+    /// call to the scene that led here returns.
     pub fn shutdown(&mut self) {
         self.queue.push_back(Work::Shutdown);
     }

@@ -14,8 +14,8 @@ use super::teardown::Teardown;
 
 /// A component that only some actors have, reached by its type.
 ///
-/// It is added while its actor is configured, and goes with it. Inside its own hooks it is lent, and
-/// not found: `owner.component::<Self>()` answers `None` there.
+/// It is added while its actor is configured, and dropped with it. Inside its own hooks and tick it is
+/// not found: `owner.component::<Self>()` returns `None` there.
 ///
 /// # Examples
 ///
@@ -45,18 +45,20 @@ use super::teardown::Teardown;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Component<C: Core>: Any + Send {
-    /// The actor is complete: siblings, services and other actors may be read from here on.
+    /// Called when the actor is complete: other components, services and other actors may be read from
+    /// here on.
     fn on_created(&mut self, owner: &mut Actor<C>, cx: &mut Commands<'_, C>) {
         let _ = (owner, cx);
     }
 
-    /// The actor was killed, and its old state is whole: loot, scores, last words. Not called when
-    /// the scene is shut down.
+    /// Called when the actor was killed, with its state intact: loot, scores, last words. Not called
+    /// when the scene is shut down.
     fn on_pending_destroy(&mut self, owner: &Actor<C>, cx: &mut Commands<'_, C>) {
         let _ = (owner, cx);
     }
 
-    /// The actor goes, whatever for: release what was acquired, and nothing else.
+    /// Called when the actor is destroyed, for whatever reason: release what was acquired, and nothing
+    /// else.
     fn on_destroyed(&mut self, owner: &mut Actor<C>, end: &Teardown<'_>) {
         let _ = (owner, end);
     }
@@ -93,7 +95,8 @@ pub trait Component<C: Core>: Any + Send {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait TickComponent<C: Core>: Component<C> {
-    /// One step of `dt` scaled seconds, after the core's and in the order of adding.
+    /// Advances the component by `dt` scaled seconds, after the core, in the order in which components
+    /// were added.
     fn tick(&mut self, owner: &mut Actor<C>, cx: &TickContext<'_, C>, dt: f32);
 }
 

@@ -21,7 +21,7 @@ const LINE: usize = 64;
 
 /// The components of one actor.
 pub(super) struct Components<C: Core> {
-    /// Nothing before the first.
+    /// `None` before the first component.
     block: Option<Block>,
     _tables: PhantomData<fn(C)>,
 }
@@ -48,7 +48,7 @@ impl<C: Core> Components<C> {
         self.block.map(|block| unsafe { block.header() })
     }
 
-    /// Whether a component is called just now, so that nothing may be added.
+    /// Whether a component is being called, so that nothing may be added.
     pub(super) fn is_lent(&self) -> bool {
         self.lent().is_some()
     }
@@ -58,7 +58,7 @@ impl<C: Core> Components<C> {
         self.header()?.lent
     }
 
-    /// Asks for the line that the components begin with.
+    /// Prefetches the first line of the components.
     #[inline]
     pub(super) fn prefetch_header(&self) {
         if let Some(block) = self.block {
@@ -66,7 +66,8 @@ impl<C: Core> Components<C> {
         }
     }
 
-    /// Asks for the lines behind the first, of which the header, which is there by now, tells.
+    /// Prefetches the lines after the first; how many there are is in the header, which is in the cache by
+    /// now.
     #[inline]
     pub(super) fn prefetch_rest(&self) {
         let Some(block) = self.block else { return };
@@ -74,7 +75,7 @@ impl<C: Core> Components<C> {
         let end = begin.wrapping_add(self.header().map_or(0, |header| header.used) as usize);
         let mut line = begin.wrapping_add(LINE);
         while line < end {
-            // Two at a time: it takes as long to tell whether there is one more as to ask for it.
+            // Two at a time: the test whether there is one more takes as long as a prefetch.
             prefetch(line);
             prefetch(line.wrapping_add(LINE));
             line = line.wrapping_add(2 * LINE);
@@ -172,11 +173,11 @@ impl<C: Core> Components<C> {
         (self.grow(capacity, align.max(fit.align as u32)), end)
     }
 
-    /// Gives back what was reserved and is not used, once nothing is added any more: components that
-    /// lie closer are walked faster.
+    /// Gives back unused room, once no more components are added: a smaller block leaves more of the cache to
+    /// others.
     pub(super) fn fit(&mut self) {
         let Some(&Header { used, capacity, align, .. }) = self.header() else { return };
-        // An empty one is not its actor's for long.
+        // An empty block goes back to the spares at once.
         if used > FIRST && capacity > SMALLEST && capacity - used >= capacity / 8 && !self.is_lent()
         {
             self.grow(used, align);
@@ -209,8 +210,8 @@ impl Walk {
         Walk { at, end }
     }
 
-    /// Over those that are to be called. Nobody while one is lent, which is so only where user code
-    /// has exchanged actors: a block has one mark, so only one can be lent at a time.
+    /// Over the components to call: none while one is lent, since a block has one mark. That happens only
+    /// after user code has exchanged actors.
     #[inline]
     pub(super) fn to_call<C: Core>(components: &Components<C>) -> Walk {
         let mut walk = Walk::of(components);

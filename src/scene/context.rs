@@ -25,8 +25,9 @@ pub(super) struct Seen<'f, C: Core> {
     pub(super) seed: u64,
 }
 
-/// What an actor may read and ask for in the actor phase. It sees the others as they were when the
-/// phase began; what it asks for is carried out after it, in order of creation of those who ask.
+/// What an actor may read and ask for in the actor phase. It sees other actors as they were when the
+/// phase began; requests are carried out after the phase, in the order in which the asking actors were
+/// created.
 ///
 /// # Examples
 ///
@@ -92,19 +93,20 @@ impl<'f, C: Core> TickContext<'f, C> {
         *self.dice.get_mut() = None;
     }
 
-    /// The service of a type, if the builder was given one.
+    /// Returns the service of a type, if the builder was given one.
     #[must_use]
     pub fn service<S: Any + Send + Sync>(&self) -> Option<&'f S> {
         self.seen.services.get()
     }
 
-    /// The scene's clock.
+    /// Returns the scene's clock.
     #[must_use]
     pub fn time(&self) -> &'f SceneTime {
         self.seen.time
     }
 
-    /// A random number that follows the scene's seed, the actor's creation number and the frame.
+    /// Returns a random number, which follows from the scene's seed, the actor's creation number, the
+    /// frame, and how many numbers the actor has drawn in it before.
     #[must_use]
     pub fn random(&self) -> u64 {
         let (seen, number) = (self.seen, self.birth.get());
@@ -112,13 +114,13 @@ impl<'f, C: Core> TickContext<'f, C> {
         self.dice.borrow_mut().get_or_insert_with(begin).roll()
     }
 
-    /// What an actor has published, if it was Active as the phase began.
+    /// Returns what an actor has published, if it was Active when the phase began.
     #[must_use]
     pub fn public(&self, h: Handle) -> Option<&'f C::Public> {
         if self.is_alive(h) { self.seen.published.get(h) } else { None }
     }
 
-    /// Whether an actor was Active as the phase began.
+    /// Returns whether an actor was Active when the phase began.
     #[must_use]
     pub fn is_alive(&self, h: Handle) -> bool {
         // SAFETY: during the phase nobody ends an actor, nor shrinks the store; the cell is not

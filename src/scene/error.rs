@@ -21,9 +21,9 @@ use crate::id::SceneId;
 pub enum CreateError {
     /// There is no room.
     Spawn(SpawnFailure),
-    /// The scene is shut down, or gone.
+    /// The scene is shut down or dropped.
     Shutdown {
-        /// Its id.
+        /// The id of the scene.
         scene: SceneId,
     },
 }
@@ -45,5 +45,5 @@ impl fmt::Display for CreateError {
     }
 }
 
-/// The failure speaks for itself, and is therefore not a source besides.
+/// The failure is the whole message, and is therefore not reported as a source as well.
 impl Error for CreateError {}

@@ -14,8 +14,8 @@ use crate::error::{LookupError, TransitionError};
 use crate::handle::Handle;
 use crate::state::State;
 
-/// The scene, as a system sees it in its tick. What it creates or kills is marked at once, Pending or
-/// Dying; the hooks run when its tick returns.
+/// The scene, as a system sees it in its tick. What the system creates or kills becomes Pending or Dying
+/// at once; the hooks run when the tick returns.
 ///
 /// # Examples
 ///
@@ -66,36 +66,36 @@ pub struct Frame<'f, C: Core> {
 }
 
 impl<'f, C: Core> Frame<'f, C> {
-    /// The service of a type, if the builder was given one.
+    /// Returns the service of a type, if the builder was given one.
     #[must_use]
     pub fn service<S: Any + Send + Sync>(&self) -> Option<&'f S> {
         self.services.get()
     }
 
-    /// The scene's clock.
+    /// Returns the scene's clock.
     #[must_use]
     pub fn time(&self) -> &'f SceneTime {
         self.time
     }
 
-    /// A random number that follows the scene's seed, the system's place in the order of registration,
-    /// and the frame.
+    /// Returns a random number, which follows from the scene's seed, the system's place in the order of
+    /// registration, the frame, and how many numbers the system has drawn in it before.
     #[must_use]
     pub fn random(&self) -> u64 {
         self.dice.roll()
     }
 
-    /// Every actor that is Active or Dying, in order of creation.
+    /// Iterates over the actors that are Active or Dying, in order of creation.
     pub fn actors(&self) -> impl Iterator<Item = &Actor<C>> {
         self.registry.actors()
     }
 
-    /// As [`actors`](Frame::actors), to change them.
+    /// As [`actors`](Frame::actors), mutably.
     pub fn actors_mut(&mut self) -> impl Iterator<Item = &mut Actor<C>> {
         self.registry.actors_mut()
     }
 
-    /// An actor that is Active or Dying.
+    /// Returns an actor that is Active or Dying.
     ///
     /// # Errors
     /// A [`LookupError`] that says why there is none.
@@ -103,7 +103,7 @@ impl<'f, C: Core> Frame<'f, C> {
         self.registry.get(h)
     }
 
-    /// As [`actor`](Frame::actor), to change it.
+    /// As [`actor`](Frame::actor), mutably.
     ///
     /// # Errors
     /// As for [`actor`](Frame::actor).
@@ -111,8 +111,8 @@ impl<'f, C: Core> Frame<'f, C> {
         self.registry.get_mut(h)
     }
 
-    /// The state of an actor that exists: Pending for one that this tick has made, Dying for one that
-    /// was killed and waits for its sweep, or for its tickets.
+    /// Returns the state of an actor that exists: Pending if this tick has created it, Dying if it was
+    /// killed and waits for its sweep or for its tickets.
     ///
     /// # Errors
     /// A [`LookupError`] that says why there is none.
@@ -120,10 +120,11 @@ impl<'f, C: Core> Frame<'f, C> {
         self.registry.store.existence(h)
     }
 
-    /// Makes an actor, Pending until this tick returns; then its created hooks run.
+    /// Creates an actor, which is Pending until this tick returns; then its created hooks run.
     ///
     /// # Errors
-    /// [`CreateError::Spawn`] when there is no room, which is counted as refused.
+    /// [`CreateError::Spawn`] if there is no room, which counts in
+    /// [`FrameReport::refused`](super::FrameReport::refused).
     pub fn create_actor(
         &mut self,
         position: C::Position,
@@ -143,10 +144,11 @@ impl<'f, C: Core> Frame<'f, C> {
         }
     }
 
-    /// Active → Dying at once; the pending-destroy hooks run when this tick returns.
+    /// Kills an actor, Active → Dying, at once; the pending-destroy hooks run when this tick returns.
     ///
     /// # Errors
-    /// What is wrong with the handle or the state, which is counted as refused.
+    /// A [`TransitionError`] if the handle does not lead to an Active actor, which counts in
+    /// [`FrameReport::refused`](super::FrameReport::refused).
     pub fn kill_actor(&mut self, h: Handle) -> Result<(), TransitionError> {
         match self.registry.kill(h) {
             Ok(cell) => {
@@ -160,7 +162,7 @@ impl<'f, C: Core> Frame<'f, C> {
         }
     }
 
-    /// Asks for the shutdown at the end of this frame.
+    /// Asks for the shutdown of the scene at the end of this frame.
     pub fn shutdown(&mut self) {
         self.queue.push_back(Work::Shutdown);
     }

@@ -17,7 +17,7 @@ use crate::reason::EndReason;
 use crate::state::State;
 use crate::sync::planted;
 
-/// How many hooks of an event were begun: they, and no others, are told of the end.
+/// How many created hooks were begun: only these are told of the actor's end.
 #[derive(Clone, Copy)]
 struct Begun {
     components: usize,
@@ -27,7 +27,7 @@ struct Begun {
 const ALL: Begun = Begun { components: usize::MAX, systems: usize::MAX };
 
 impl<C: Core> Scene<C> {
-    /// Does what hooks and ticks have asked for, one thing after the other, until nothing is left.
+    /// Carries out what hooks and ticks have asked for, in order, until the queue is empty.
     #[inline]
     pub(super) fn drain(&mut self) {
         if !self.queue.is_empty() {
@@ -43,7 +43,7 @@ impl<C: Core> Scene<C> {
                     let mut made = None;
                     let registry = &mut self.registry;
                     self.panics.contain(|| {
-                        // Dropped in here: that is the user's code as well.
+                        // Dropped in here, since its destructor is user code as well.
                         let definition = definition;
                         made = Some(registry.make(position, &definition, configure));
                     });
@@ -56,10 +56,10 @@ impl<C: Core> Scene<C> {
                     }
                 }
                 Work::Introduce(newborn) => self.introduce(newborn),
-                // One that is refused is counted.
+                // A refusal has been counted.
                 Work::Kill(handle) => drop(self.kill(handle)),
                 Work::RemoteKill(handle) => {
-                    // Whoever makes it has not sent it yet: the next frame looks again.
+                    // Its creator has not sent it yet, so the next frame tries again.
                     let ahead = self.registry.store.existence(handle) == Ok(State::Pending)
                         && !planted("kill ahead of its actor dropped");
                     if !ahead || self.link.kill(handle).is_err() {
@@ -87,7 +87,7 @@ impl<C: Core> Scene<C> {
         }
     }
 
-    /// Makes an actor for a caller that waits for its handle.
+    /// Creates an actor for a caller that waits for its handle.
     #[inline]
     pub(super) fn create(
         &mut self,
@@ -111,8 +111,8 @@ impl<C: Core> Scene<C> {
         }
     }
 
-    /// The created hooks of an actor that is Pending; then it is Active. One that panics ends the
-    /// creation, and whoever was told of it is told of its end.
+    /// Calls the created hooks of a Pending actor, which is Active afterwards. If one panics, the creation
+    /// is cancelled, and those who were told of it are told of its end.
     pub(super) fn introduce(&mut self, newborn: Newborn<C>) {
         let birth = self.registry.number(&newborn);
         match self.tell_created(newborn.cell, birth) {
@@ -165,7 +165,7 @@ impl<C: Core> Scene<C> {
         if told { Ok(()) } else { Err(begun) }
     }
 
-    /// The pending-destroy hooks of an actor that was killed. Each is called, whatever the others do.
+    /// Calls the pending-destroy hooks of a killed actor. Each is called, even if others panic.
     #[inline(always)]
     pub(super) fn mourn(&mut self, cell: CellRef<C>) {
         self.report.killed += 1;
@@ -198,8 +198,8 @@ impl<C: Core> Scene<C> {
         });
     }
 
-    /// The destroyed hooks of an actor, and its drop, but for the block of its components; then what
-    /// it has published goes.
+    /// Calls the destroyed hooks of an actor, drops it and what it has published, and keeps the block of its
+    /// components for another actor.
     pub(super) fn destroy(&mut self, doomed: &Entry<C>, reason: EndReason) {
         let Scene { registry, services, time, hub, panics, published, .. } = self;
         // SAFETY: this thread has the scene, the actor is Dying, and the hooks get no other way to it
@@ -214,7 +214,7 @@ impl<C: Core> Scene<C> {
             // In its place, which is empty even if this panics.
             panics.contain(|| *place = None);
         }
-        // Whatever panics in here, nothing is left.
+        // Even if these panic, nothing of the actor is left.
         panics.contain(|| left.clear());
         panics.contain(|| published.forget(doomed));
         registry.spares.keep(left);

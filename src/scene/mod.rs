@@ -2,8 +2,8 @@
 //!
 //! A scene is a thin composition root on a [`Store`](crate::Store). It owns a registry (who exists), services
 //! (what everybody may read) and a hub (the systems), and implements only three things: assembly, the
-//! order of a frame, and shutdown. Actors are passive data: nothing of theirs runs unless the frame
-//! calls it.
+//! order of a frame, and shutdown. Actors are passive data: their code runs only when the frame calls
+//! it.
 //!
 //! # Existence is not business
 //!
@@ -15,9 +15,9 @@
 //!
 //! ```text
 //! shutdown, if asked for
-//! sweep          destroyed hooks of who was killed before, then cleanup, then the slot goes
+//! sweep          of actors killed before: destroyed hooks, cleanup, then the slot is freed
 //! admission      what other threads asked for (SceneRemote)
-//! (paused: the frame is counted, and that is all)
+//! (paused: the frame counts, and ends here)
 //! Pre            systems
 //! publish        what others may see of each actor
 //! actors         core, then components, of every Active actor, in parallel
@@ -25,10 +25,11 @@
 //! shutdown, if asked for
 //! ```
 //!
-//! Data flows one way: what a phase makes only later ones use. What hooks and actors ask for (create,
-//! kill, shutdown) is carried out when the hooks of their event are done, or the actor phase, in an
-//! order that does not depend on threads. So the same seed and the same input give the same world,
-//! bit for bit and handle for handle, with any number of threads, while no [`SceneRemote`] acts.
+//! Data flows one way: what a phase produces is used by later phases only. What hooks and actors ask
+//! for (create, kill, shutdown) is carried out after the hooks of their event, or after the actor
+//! phase, in an order that does not depend on threads. So the same seed and the same input give the
+//! same world, bit for bit and handle for handle, with any number of threads, as long as no
+//! [`SceneRemote`] acts.
 //!
 //! # Hooks
 //!
@@ -38,10 +39,10 @@
 //! | pending destroy | at the kill, in the same frame | core, components, systems | read the whole old state, ask for things |
 //! | destroyed | in the next frame's sweep, or the shutdown | components, systems, the core's `cleanup` | release resources |
 //!
-//! The pending-destroy hooks run at a normal death and never at a shutdown: whoever is called may
-//! settle. A hook that panics does not keep the others from being called, except that a creation whose
-//! created hook panics is cancelled, and whoever was told of it is told of its end. The panic reaches
-//! the caller when its phase is over and everything is in order again.
+//! The pending-destroy hooks run at a normal death and never at a shutdown, so they may settle: loot,
+//! scores. A panic in a hook does not keep the others from being called, with one exception: if a
+//! created hook panics, the creation is cancelled, and those who were told of it are told of its end.
+//! The panic is propagated to the caller when its phase is over and the scene is consistent again.
 //!
 //! # Tracing
 //!
@@ -57,7 +58,7 @@
 //! | `creation cancelled`: a created hook has panicked, or the scene ended before the actor was admitted | warn | actor, reason |
 //! | `panic contained`: it reaches the caller later, unless it is not the first | error | panic |
 //!
-//! Events come from the thread that has the scene, but for panics of actors that tick on others.
+//! Events come from the thread that drives the scene, except for panics of actors that tick on others.
 //!
 //! # Examples
 //!
@@ -177,7 +178,7 @@ use crate::sync::Arc;
 
 /// Actors, systems and services, and the loop that drives them.
 ///
-/// One thread drives a scene: it may be sent to another, and is not shared. Every other thread has a
+/// One thread at a time drives a scene: a scene is Send, and not Sync. All other threads use a
 /// [`SceneRemote`].
 ///
 /// # Examples
@@ -206,20 +207,21 @@ pub struct Scene<C: Core> {
 }
 
 impl<C: Core> Scene<C> {
-    /// Begins a scene with settings.
+    /// Returns a builder: systems, services and settings.
     pub fn builder() -> SceneBuilder<C> {
         SceneBuilder::new()
     }
 
-    /// Makes an actor: construct, init, `configure`, the created hooks; then it is Active. It ticks in
-    /// the next actor phase.
+    /// Creates an actor: construct, init, `configure`, the created hooks; then it is Active. It first
+    /// ticks in the next actor phase.
     ///
     /// # Errors
-    /// [`CreateError::Spawn`] when there is no room, [`CreateError::Shutdown`] after the shutdown;
-    /// none of the user's code was called then.
+    /// [`CreateError::Spawn`] if there is no room, [`CreateError::Shutdown`] after the shutdown; then
+    /// none of the user's code was called.
     ///
     /// # Panics
-    /// When the user's code does. Nothing is left behind: who was told of the actor is told of its end.
+    /// If the user's code does. Nothing is left behind: those who were told of the actor are told of
+    /// its end.
     pub fn create_actor(
         &mut self,
         position: C::Position,
@@ -231,14 +233,15 @@ impl<C: Core> Scene<C> {
         created
     }
 
-    /// Active → Dying: tells the pending-destroy hooks, with the old state whole. The actor can be
-    /// looked up until the next frame's sweep, and does not tick any more.
+    /// Kills an actor, Active → Dying, and calls the pending-destroy hooks, which find its state intact.
+    /// The actor no longer ticks, and can be looked up until the next frame's sweep.
     ///
     /// # Errors
-    /// What is wrong with the handle or the state, for one that was killed before as well.
+    /// A [`TransitionError`] if the handle does not lead to an Active actor, also if the actor was
+    /// killed before.
     ///
     /// # Panics
-    /// When a hook does, after all have been called.
+    /// If a hook does, after all have been called.
     pub fn kill_actor(&mut self, h: Handle) -> Result<(), TransitionError> {
         // Nothing waits: the last call has come to rest.
         self.kill(h)?;
@@ -257,7 +260,7 @@ impl<C: Core> Scene<C> {
         self.panics.go_on();
     }
 
-    /// An actor that is Active or Dying.
+    /// Returns an actor that is Active or Dying.
     ///
     /// # Errors
     /// A [`LookupError`] that says why there is none.
@@ -265,7 +268,7 @@ impl<C: Core> Scene<C> {
         self.registry.get(h)
     }
 
-    /// As [`actor`](Scene::actor), to change it.
+    /// As [`actor`](Scene::actor), mutably.
     ///
     /// # Errors
     /// As for [`actor`](Scene::actor).
@@ -273,7 +276,7 @@ impl<C: Core> Scene<C> {
         self.registry.get_mut(h)
     }
 
-    /// The state of an actor that exists.
+    /// Returns the state of an actor that exists.
     ///
     /// # Errors
     /// A [`LookupError`] that says why there is none; `NotFound` for all after the shutdown.
@@ -284,15 +287,16 @@ impl<C: Core> Scene<C> {
         self.registry.store.existence(h)
     }
 
-    /// Every actor that is Active or Dying, in order of creation.
+    /// Iterates over the actors that are Active or Dying, in order of creation.
     pub fn alive_actors(&self) -> impl Iterator<Item = &Actor<C>> {
         self.registry.actors()
     }
 
-    /// Takes a ticket: once the actor is killed, its destroyed hooks wait for the last one.
+    /// Takes a ticket: once the actor is killed, its destroyed hooks wait until the last ticket drops.
     ///
     /// # Errors
-    /// What is wrong with the handle or the state.
+    /// A [`HoldError`] if the handle does not lead to an Active or Dying actor, or the actor has as
+    /// many tickets as can be counted.
     pub fn settle(&self, h: Handle) -> Result<Settlement, HoldError> {
         if self.is_shutdown {
             return Err(HoldError::Lookup(LookupError::NotFound { handle: h }));
@@ -300,12 +304,12 @@ impl<C: Core> Scene<C> {
         self.registry.store.hold(h).map(Settlement::new)
     }
 
-    /// One frame of `dt` seconds, which the time scale is applied to. After the shutdown it does
-    /// nothing.
+    /// Runs one frame of `dt` seconds, which are multiplied by the time scale. After the shutdown it
+    /// does nothing.
     ///
     /// # Panics
-    /// When `dt` is negative or not finite, before anything has changed. When a hook or a tick does,
-    /// after its phase; then the later phases of this frame do not run.
+    /// If `dt` is negative or not finite, before anything has changed; if a hook or a tick panics, after
+    /// its phase: then the later phases of this frame do not run.
     #[track_caller]
     pub fn tick(&mut self, dt: f32) {
         assert_reasonable("dt", dt);
@@ -319,57 +323,57 @@ impl<C: Core> Scene<C> {
     }
 
     /// Ends the scene in two phases: tells the systems, and then destroys every actor, with the reason
-    /// Shutdown and without its pending-destroy hooks. A second time it does nothing.
+    /// Shutdown and without its pending-destroy hooks. A second call does nothing.
     ///
-    /// It waits for no [`Settlement`].
+    /// It does not wait for any [`Settlement`].
     ///
     /// # Panics
-    /// When a hook does, after everything has ended.
+    /// If a hook does, after everything has ended.
     pub fn shutdown(&mut self) {
         self.shutdown_asked = true;
         self.come_to_rest();
     }
 
-    /// Whether the scene is shut down.
+    /// Returns whether the scene is shut down.
     #[must_use]
     pub fn is_shutdown(&self) -> bool {
         self.is_shutdown
     }
 
-    /// The scene's clock.
+    /// Returns the scene's clock.
     #[must_use]
     pub fn time(&self) -> &SceneTime {
         &self.time
     }
 
-    /// What happened since the last frame began.
+    /// Returns what has happened since the last frame began.
     #[must_use]
     pub fn last_frame(&self) -> &FrameReport {
         &self.report
     }
 
-    /// Lets business stand still: a paused frame sweeps, admits, and counts itself.
+    /// Pauses the game, or resumes it: a paused frame only sweeps, admits and is counted.
     pub fn set_paused(&mut self, paused: bool) {
         self.time.paused = paused;
     }
 
-    /// How fast the scene's time goes beside that of the callers of [`tick`](Scene::tick).
+    /// Sets how fast the scene's time passes: the factor for the `dt` of [`tick`](Scene::tick).
     ///
     /// # Panics
-    /// When it is negative or not finite.
+    /// If `scale` is negative or not finite.
     #[track_caller]
     pub fn set_time_scale(&mut self, scale: f32) {
         assert_reasonable("the time scale", scale);
         self.time.time_scale = scale;
     }
 
-    /// A reference for other threads.
+    /// Returns a reference for other threads.
     #[must_use]
     pub fn remote(&self) -> SceneRemote<C> {
         SceneRemote::new(&self.registry.store, &self.link)
     }
 
-    /// The statistics of the store that the actors live in.
+    /// Returns the statistics of the store that the actors live in.
     #[must_use]
     pub fn store_stats(&self) -> Stats {
         self.registry.count();

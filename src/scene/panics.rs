@@ -1,4 +1,4 @@
-//! User code that panics: the first panic is kept until everything else is in order again.
+//! User code that panics: the first panic is kept until the scene is consistent again.
 
 use std::any::Any;
 use std::fmt;
@@ -7,13 +7,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use super::actor::{Actor, Core};
 use super::trace;
 
-/// The first panic of a hook or a tick, which reaches the caller when the scene is whole again.
+/// The first panic of a hook or a tick, which propagates to the caller when the scene is consistent again.
 #[derive(Default)]
 pub(super) struct Panics(Option<Box<dyn Any + Send>>);
 
 impl Panics {
-    /// Runs user code; whether it returned. Nothing of the scene is borrowed by it that would be
-    /// left half changed: what it does to an actor is the user's to answer for.
+    /// Runs user code; returns whether it did not panic. The code borrows nothing of the scene that could be
+    /// left half changed, except an actor, for whose state the user is responsible.
     #[inline]
     pub(super) fn contain(&mut self, code: impl FnOnce()) -> bool {
         match catch_unwind(AssertUnwindSafe(code)) {
@@ -31,16 +31,15 @@ impl Panics {
         self.keep(panic);
     }
 
-    /// Runs user code one piece after the other, and goes on behind the one that panics: `code` takes
-    /// note of each piece before it begins, and is called again until it returns.
+    /// Runs user code in pieces, and continues after a piece that panics: `code` records each piece before it
+    /// begins it, and is called again until it returns.
     #[inline]
     #[expect(clippy::redundant_closure, reason = "`&mut code` is called out of line")]
     pub(super) fn contain_each(&mut self, mut code: impl FnMut()) {
         while !self.contain(|| code()) {}
     }
 
-    /// Drops an actor: its core, and its components by themselves, so that what panics in one is over
-    /// before the other.
+    /// Drops an actor: first its core, then its components, each with its own containment of panics.
     pub(super) fn contain_drop<C: Core>(&mut self, actor: Option<Actor<C>>) {
         let Some(mut actor) = actor else { return };
         let left = std::mem::take(&mut actor.components);

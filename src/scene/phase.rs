@@ -1,6 +1,6 @@
 //! The phases of a frame.
 
-/// When a system ticks. What a phase makes only later phases use: data flows one way.
+/// When a system ticks. What a phase produces is used by later phases only: data flows one way.
 ///
 /// The actor phase runs between [`Pre`](Phase::Pre) and [`Main`](Phase::Main).
 ///
@@ -19,7 +19,7 @@ pub enum Phase {
     Main,
     /// Reads what Main has moved: collisions, hits.
     Post,
-    /// When all is settled: what is shown and sent.
+    /// When everything is settled: what is displayed and sent.
     Presentation,
 }
 

@@ -1,5 +1,5 @@
-//! What actors let others see during the actor phase: apart from the actors themselves, so that who
-//! reads does not fight over a line with who ticks.
+//! What actors let others see during the actor phase: stored apart from the actors, so that readers and the
+//! actors that tick do not contend for cache lines.
 
 use std::any::{Any, TypeId};
 use std::fmt;
@@ -9,8 +9,8 @@ use super::registry::Entry;
 use crate::handle::Handle;
 use crate::sync::UnsafeCell;
 
-/// What each Active actor has published, by the number of its slot. What the slots of others have is
-/// old, and nobody asks for it.
+/// What each Active actor has published, by the index of its slot. Other slots may have old values, which
+/// nobody reads.
 pub(super) struct Published<C: Core> {
     slots: Vec<Shared<C::Public>>,
 }
@@ -27,7 +27,7 @@ impl<C: Core> Published<C> {
         Published { slots: Vec::new() }
     }
 
-    /// Whether there is anything to keep: all that is `()` is alike.
+    /// Whether there is anything to store, that is, whether the public type is not `()`.
     #[inline]
     fn is_kept() -> bool {
         TypeId::of::<C::Public>() != TypeId::of::<()>()

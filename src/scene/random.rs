@@ -1,4 +1,4 @@
-//! Random numbers that follow the seed, and who asks for them: never a thread or a handle.
+//! Random numbers that depend on the seed and on who draws, never on a thread or a handle.
 
 use std::cell::Cell;
 
@@ -16,8 +16,8 @@ pub(super) enum Drawer {
     System = 4,
 }
 
-/// A stream of random numbers: SplitMix64 (Steele, Lea and Flood 2014), begun from a hash of who
-/// draws and when, which is taken at the first: most hooks draw nothing.
+/// A stream of random numbers: SplitMix64 (Steele, Lea and Flood 2014). Its initial state is a hash of who
+/// draws and when, computed for the first number only, since most hooks draw none.
 #[derive(Debug)]
 pub(super) struct Dice {
     seed: u64,

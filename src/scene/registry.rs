@@ -1,4 +1,4 @@
-//! Who exists: the store of a scene's actors, and those that are alive in order of creation.
+//! The registry of a scene: the store of its actors, and a list of those alive in order of creation.
 
 use std::cell::Cell;
 use std::fmt;
@@ -25,7 +25,7 @@ pub(super) struct Entry<C: Core> {
     generation: NonZeroU32,
 }
 
-/// What the store has still to count.
+/// Events that the store has not counted yet.
 #[derive(Clone, Copy, Default)]
 struct Uncounted {
     activated: u64,
@@ -37,16 +37,16 @@ pub(super) struct Registry<C: Core> {
     pub(super) store: Store<ActorCell<C>>,
     /// Tells whether there are remotes.
     link: Arc<Link<C>>,
-    /// Slots for those who come next.
+    /// Slots for the next actors.
     nursery: Nursery<ActorCell<C>>,
     alive: Vec<Entry<C>>,
-    /// In order of killing.
+    /// Killed actors that were not swept yet, in order of killing.
     doomed: Vec<Entry<C>>,
     /// Creation numbers given out.
     births: u64,
-    /// Who was shown and killed, and not counted by the store yet.
+    /// Activations and kills that the store has not counted yet.
     uncounted: Cell<Uncounted>,
-    /// What the dead have left.
+    /// Empty blocks of components of destroyed actors.
     pub(super) spares: Spares<C>,
 }
 
@@ -145,7 +145,7 @@ impl<C: Core> Registry<C> {
         self.uncounted.get_mut().activated += 1;
     }
 
-    /// Active → Dying: it does not tick any more, and waits for the sweep. The caller owes it its
+    /// Active → Dying: the actor no longer ticks, and waits for the sweep. The caller must call its
     /// pending-destroy hooks.
     #[inline(always)]
     pub(super) fn kill(&mut self, h: Handle) -> Result<CellRef<C>, TransitionError> {
@@ -162,7 +162,8 @@ impl<C: Core> Registry<C> {
         Ok(cell)
     }
 
-    /// Lets the store count what it has not counted yet: who began is counted before others end.
+    /// Lets the store count what it has not counted yet. Called before actors end, so that beginnings are
+    /// counted before ends.
     pub(super) fn count(&self) {
         self.store.count_spawned(&self.nursery);
         let Uncounted { activated, killed } = self.uncounted.take();
@@ -182,8 +183,8 @@ impl<C: Core> Registry<C> {
         self.link.is_alone()
     }
 
-    /// Whether an actor that was killed can end now, which the caller owes it, and then
-    /// [`bury`](Registry::bury). One for which somebody holds a ticket waits for the next sweep.
+    /// Seals a killed actor, and returns whether that succeeded: then the caller must end it, and then
+    /// [`bury`](Registry::bury) it. An actor with a ticket waits for the next sweep.
     #[inline]
     pub(super) fn seal(&mut self, doomed: &Entry<C>, is_alone: bool) -> bool {
         // SAFETY: nobody else ends an actor, so the slot of one that was killed is in use until it is
@@ -192,7 +193,7 @@ impl<C: Core> Registry<C> {
         if matches!(sealing, Sealing::Held) {
             self.doomed.push(*doomed);
         }
-        // Nobody refuses, for the same reason; it would be gone.
+        // It is never refused otherwise, since nobody else ends an actor.
         matches!(sealing, Sealing::Sealed)
     }
 
@@ -206,13 +207,13 @@ impl<C: Core> Registry<C> {
         unsafe { ending.finish_empty(&mut self.nursery, cell.place(), index, generation) };
     }
 
-    /// Parts with some of what has lain idle since the last sweep: blocks and slots.
+    /// Gives up some of the blocks and slots that have been idle since the last sweep.
     pub(super) fn trim(&mut self) {
         self.spares.trim();
         self.store.trim(&mut self.nursery);
     }
 
-    /// Closes the gaps that a sweep has left among the living; the gone may lie in any order.
+    /// Removes the actors that a sweep has ended, which may be in any order, from the list of the living.
     pub(super) fn close_gaps(&mut self, gone: &mut [Entry<C>]) {
         gone.sort_unstable_by_key(|entry| entry.birth);
         let mut gone = gone.iter().map(|entry| entry.birth).peekable();
@@ -230,7 +231,7 @@ impl<C: Core> Registry<C> {
         self.alive.truncate(to);
     }
 
-    /// Marks everybody who is Active as Dying, for the shutdown; all who exist, in order of creation.
+    /// Kills every Active actor, for the shutdown, and returns all that exist, in order of creation.
     pub(super) fn doom_all(&mut self) -> Vec<Entry<C>> {
         self.doomed.clear();
         let all = std::mem::take(&mut self.alive);

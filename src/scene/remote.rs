@@ -40,7 +40,7 @@ impl<C: Core> Link<C> {
         }
     }
 
-    /// Whether there is no remote. So it stays until the thread that has the scene makes one.
+    /// Whether there is no remote; then there is none until the thread that has the scene makes one.
     #[inline]
     pub(crate) fn is_alone(&self) -> bool {
         // Acquire N3: receives what was done through every remote that there was, before this thread
@@ -50,8 +50,8 @@ impl<C: Core> Link<C> {
 
     /// One remote more: of the scene, by its thread, or of another remote.
     pub(crate) fn join(&self) {
-        // Relaxed: whoever makes one has the scene or a remote, so nobody takes itself to be alone
-        // meanwhile. No overflow: each has a reference to the link, of which there are never so many.
+        // Relaxed: whoever makes one has the scene or a remote, so the scene cannot find itself alone
+        // meanwhile. It cannot overflow: each remote owns a reference to the link, and `Arc` bounds those.
         self.remotes.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -88,10 +88,10 @@ impl<C: Core> Link<C> {
     }
 }
 
-/// A reference to a scene for every other thread.
+/// A reference to a scene for threads that do not drive it.
 ///
-/// Creating and killing are lock-free: a request goes into an inbox, which the scene looks through at
-/// the start of its next frame. A remote keeps neither the scene nor its id.
+/// Creating and killing are lock-free: a request goes into an inbox, which the scene empties at the
+/// start of its next frame. A remote keeps neither the scene alive nor its id in use.
 ///
 /// # Examples
 ///
@@ -136,15 +136,15 @@ impl<C: Core> SceneRemote<C> {
         if self.link.inbox.is_closed() { None } else { self.store.upgrade() }
     }
 
-    /// Makes an actor on this thread, constructor and `configure` included. It is Pending until the
-    /// next frame admits it, a paused one too; then its created hooks run on the scene's thread.
+    /// Creates an actor; its constructor and `configure` run on the calling thread. It is Pending until
+    /// the next frame, paused or not, admits it: then its created hooks run on the scene's thread.
     ///
-    /// A frame admits all that waits, so threads that create without end make each frame longer than the
-    /// one before. [Limits](crate::scene::SceneBuilder::limits) refuse them in time.
+    /// A frame admits all actors that wait, so threads that keep creating faster than frames are run
+    /// make each frame longer than the one before. [Limits](crate::scene::SceneBuilder::limits) bound that.
     ///
     /// # Errors
-    /// [`CreateError::Shutdown`] when the scene is shut down or gone, [`CreateError::Spawn`] when it
-    /// is full.
+    /// [`CreateError::Shutdown`] if the scene is shut down or dropped, [`CreateError::Spawn`] if there
+    /// is no room.
     pub fn create_actor(
         &self,
         position: C::Position,
@@ -168,27 +168,28 @@ impl<C: Core> SceneRemote<C> {
         Ok(handle)
     }
 
-    /// Asks for an actor's end, at the start of the next frame; whether it was Pending or Active.
-    /// False once the scene is shut down. For an actor that is still being made it is the first frame
-    /// that finds it admitted.
+    /// Asks for an actor to be killed at the start of the next frame, and returns whether the request was
+    /// taken: the actor was Pending or Active, and the scene is not shut down.
+    ///
+    /// An actor that is not admitted by then is killed in the first frame that finds it admitted.
     pub fn kill_actor(&self, h: Handle) -> bool {
         let Some(store) = self.open_store() else { return false };
         matches!(store.existence(h), Ok(State::Pending | State::Active))
             && self.link.kill(h).is_ok()
     }
 
-    /// Takes a ticket: once the actor is killed, its destroyed hooks wait for the last one.
+    /// Takes a ticket: once the actor is killed, its destroyed hooks wait until the last ticket drops.
     ///
     /// # Errors
-    /// What is wrong with the handle or the state; [`HoldError::ReapRequested`] for an actor that is
-    /// on its way out.
+    /// A [`HoldError`] if the handle does not lead to an Active or Dying actor;
+    /// [`HoldError::ReapRequested`] for one whose destroyed hooks have begun.
     pub fn settle(&self, h: Handle) -> Result<Settlement, HoldError> {
         let gone = HoldError::Lookup(LookupError::NotFound { handle: h });
         let store = self.open_store().ok_or(gone)?;
         store.hold(h).map(Settlement::new)
     }
 
-    /// The state of an actor that exists.
+    /// Returns the state of an actor that exists.
     ///
     /// # Errors
     /// A [`LookupError`] that says why there is none; `NotFound` once the scene is shut down.
@@ -197,12 +198,12 @@ impl<C: Core> SceneRemote<C> {
         store.existence(h)
     }
 
-    /// Asks for the shutdown, at the end of the frame that runs or the start of the next one.
+    /// Asks for the shutdown of the scene, at the end of the running frame or the start of the next one.
     pub fn shutdown(&self) {
         self.link.ask_for_shutdown();
     }
 
-    /// Whether the scene is shut down, or gone.
+    /// Returns whether the scene is shut down or dropped.
     #[must_use]
     pub fn is_shutdown(&self) -> bool {
         self.link.inbox.is_closed()

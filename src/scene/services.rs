@@ -1,4 +1,4 @@
-//! What every hook and tick may read: one value of a type, frozen when the scene is built.
+//! Services, which every hook and tick may read: one value per type, fixed when the scene is built.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;

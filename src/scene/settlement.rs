@@ -7,10 +7,12 @@ use super::cell::ActorCell;
 use crate::handle::Handle;
 use crate::store::Hold;
 
-/// A ticket: while there is one, a killed actor stays Dying, and its destroyed hooks wait.
+/// A ticket for an actor: as long as one exists, the actor stays Dying after its kill, and its destroyed
+/// hooks wait.
 ///
-/// For what takes longer than a frame: a database, another service. It may be sent to any thread and
-/// outlive the scene. A shutdown does not wait for it, and what it keeps then is the slot alone.
+/// It is for work that takes longer than a frame, such as a call to a database or another service. It
+/// may be sent to any thread, and may outlive the scene. A shutdown does not wait for it, and destroys
+/// the actor; from then on the ticket only keeps the slot.
 ///
 /// # Examples
 ///
@@ -41,7 +43,7 @@ use crate::store::Hold;
 /// ```
 pub struct Settlement {
     handle: Handle,
-    /// Never looked into: an actor is the scene's thread's.
+    /// Its payload is never looked at: the actor belongs to the thread of the scene.
     _hold: Box<dyn Send + Sync>,
 }
 
@@ -50,7 +52,7 @@ impl Settlement {
         Settlement { handle: hold.handle(), _hold: Box::new(hold) }
     }
 
-    /// The actor that it is a ticket for.
+    /// Returns the handle of the actor.
     #[must_use]
     pub fn handle(&self) -> Handle {
         self.handle

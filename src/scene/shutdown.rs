@@ -1,4 +1,4 @@
-//! The end of a scene, in two phases: what is no actor's, and then every actor.
+//! The end of a scene, in two phases: first its systems are told, and then every actor is destroyed.
 
 use super::actor::Core;
 use super::remote::Request;
@@ -9,7 +9,7 @@ use crate::reason::EndReason;
 use crate::sync::planted;
 
 impl<C: Core> Scene<C> {
-    /// Ends the scene if somebody has asked for it; whether it is ended.
+    /// Ends the scene if that was asked for; returns whether it has ended.
     pub(super) fn end_if_asked(&mut self) -> bool {
         if !self.is_shutdown && (self.shutdown_asked || self.link.shutdown_asked()) {
             self.end();
@@ -27,7 +27,7 @@ impl<C: Core> Scene<C> {
         self.end_actors();
     }
 
-    /// Closes the inbox, and then cancels what was on its way: nothing stays Pending for ever.
+    /// Closes the inbox, and cancels the actors in it, so that none stays Pending for ever.
     fn refuse_remotes(&mut self) {
         for request in self.link.close() {
             if let Request::Admit(newborn) = request {
@@ -57,7 +57,7 @@ impl<C: Core> Scene<C> {
         }
     }
 
-    /// A ticket keeps a slot, and no actor.
+    /// Destroys every actor. A ticket keeps the slot of its actor, and not the actor.
     fn end_actors(&mut self) {
         let store = self.registry.store.clone();
         let pinned = store.pin();

@@ -1,21 +1,21 @@
-//! Blocks of components that the dead have left, for those who are created next.
+//! Empty blocks of components that destroyed actors have left, for the next actors.
 //!
-//! So a scene in which as many are born as die asks for no memory. What lies idle goes back bit by
-//! bit: of the blocks that nobody has had a use for since the last sweep, a quarter is freed in the
-//! next. A burst of deaths keeps its memory for some frames, and the next burst finds some of it.
+//! So a scene in which as many actors are created as destroyed allocates nothing. Of the blocks that have
+//! been idle since the last sweep, a quarter is freed in the next: the memory of a burst of deaths stays for
+//! some frames, and the next burst of creations finds some of it.
 
 use std::fmt;
 
 use super::actor::Core;
 use super::components::Components;
 
-/// One block in so many that lie idle is freed in a sweep.
+/// One in so many idle blocks is freed in a sweep.
 const IDLE_SHARE: usize = 4;
 
 /// Blocks without components. They are freed with it.
 pub(super) struct Spares<C: Core> {
     blocks: Vec<Components<C>>,
-    /// How many there have been at least since the last sweep.
+    /// The fewest blocks that there have been since the last sweep.
     idle: usize,
 }
 
@@ -43,7 +43,7 @@ impl<C: Core> Spares<C> {
         }
     }
 
-    /// Frees some of those that have lain idle since the last time.
+    /// Frees some of the blocks that have been idle since the last call.
     pub(super) fn trim(&mut self) {
         let stay = self.blocks.len() - self.idle.div_ceil(IDLE_SHARE);
         self.blocks.truncate(stay);

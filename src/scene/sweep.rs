@@ -1,4 +1,4 @@
-//! The sweep at the beginning of a frame: the end of those that were killed before.
+//! The sweep at the beginning of a frame, which ends the actors that were killed before.
 
 use super::Scene;
 use super::actor::Core;
@@ -8,7 +8,7 @@ use crate::reason::EndReason;
 use crate::store::Ending;
 
 impl<C: Core> Scene<C> {
-    /// Ends those that were killed before this frame and that no ticket keeps.
+    /// Ends the actors that were killed before this frame and have no ticket.
     pub(super) fn sweep(&mut self) {
         let store = self.registry.store.clone();
         self.registry.trim();
@@ -25,11 +25,11 @@ impl<C: Core> Scene<C> {
             swept.clear();
         }
         self.swept = swept;
-        // Now, so that which slots serve next does not depend on when readers come by.
+        // Now, so that which slots are used next does not depend on readers.
         store.reclaim_at_once();
     }
 
-    /// Ends one that was killed; whether no ticket keeps it.
+    /// Ends a killed actor, unless it has a ticket; returns whether it did.
     #[inline]
     fn end_killed(
         &mut self,

@@ -1,4 +1,4 @@
-//! Systems: what hears of every actor, and what ticks once in a phase.
+//! Systems: they are told of every actor, and may tick once a frame in a phase.
 
 use super::actor::{Actor, Core};
 use super::commands::Commands;
@@ -6,7 +6,7 @@ use super::frame::Frame;
 use super::phase::Phase;
 use super::teardown::Teardown;
 
-/// Hears of every actor of a scene.
+/// A system, which is told of every actor of a scene.
 ///
 /// # Examples
 ///
@@ -42,23 +42,23 @@ use super::teardown::Teardown;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait System<C: Core>: Send + 'static {
-    /// After the created hooks of the actor itself.
+    /// Called after the created hooks of the actor itself.
     fn on_actor_created(&mut self, actor: &mut Actor<C>, cx: &mut Commands<'_, C>) {
         let _ = (actor, cx);
     }
 
-    /// After the pending-destroy hooks of the actor itself. Never at a shutdown: whoever is called
-    /// may settle.
+    /// Called after the pending-destroy hooks of the actor itself; never at a shutdown, so it may settle.
     fn on_actor_pending_destroy(&mut self, actor: &Actor<C>, cx: &mut Commands<'_, C>) {
         let _ = (actor, cx);
     }
 
-    /// After the destroyed hooks of the actor's components, before the core's `cleanup`.
+    /// Called after the destroyed hooks of the actor's components, before the core's `cleanup`.
     fn on_actor_destroyed(&mut self, actor: &mut Actor<C>, end: &Teardown<'_>) {
         let _ = (actor, end);
     }
 
-    /// The first phase of the shutdown, before any actor goes: give up what is no actor's.
+    /// Called in the first phase of the shutdown, before any actor is destroyed: release what belongs to
+    /// the system and not to an actor.
     fn on_scene_shutdown(&mut self, end: &Teardown<'_>) {
         let _ = end;
     }
@@ -102,9 +102,9 @@ pub trait System<C: Core>: Send + 'static {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait TickSystem<C: Core>: System<C> {
-    /// When it ticks: asked once, when the scene is built.
+    /// Returns the phase in which the system ticks; called once, when the scene is built.
     fn phase(&self) -> Phase;
 
-    /// One step of `dt` scaled seconds.
+    /// Advances the system by `dt` scaled seconds.
     fn tick(&mut self, frame: &mut Frame<'_, C>, dt: f32);
 }

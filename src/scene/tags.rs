@@ -1,4 +1,4 @@
-//! Hierarchical tags: what is so about an actor, apart from whether it exists.
+//! Hierarchical tags: an actor's status in the game, apart from whether it exists.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -6,15 +6,15 @@ use std::ops::Range;
 
 /// A set of hierarchical tags, such as `Actor.Life.Dead`.
 ///
-/// The parts of a name are separated by dots, and a tag is *within* each of its beginnings:
-/// `Actor.Life.Dead` is within `Actor.Life` and within `Actor`, but not within `Act`. Every text is
-/// a name; so an empty one is a part like any other.
+/// The parts of a name are separated by dots, and a tag is *within* each of its prefixes of whole
+/// parts: `Actor.Life.Dead` is within `Actor.Life` and within `Actor`, but not within `Act`. Every text
+/// is a valid name, and a part may be empty.
 ///
-/// A set without tags takes one word and no memory besides. What a set has allocated it keeps, so
-/// tags that come and go cost nothing.
+/// A set without tags takes one word and has allocated nothing. A set keeps what it has allocated, so
+/// tags that come and go cost no further allocation.
 ///
-/// Business death is such a tag and no more: a revival is the tag coming off. Taken from Unreal's
-/// gameplay tags.
+/// Death in the sense of the game is only such a tag: to revive an actor, remove it. The idea is from
+/// Unreal's gameplay tags.
 ///
 /// # Examples
 ///
@@ -30,7 +30,7 @@ use std::ops::Range;
 /// ```
 #[derive(Clone, Default)]
 pub struct TagSet {
-    /// Nothing before the first tag: most actors have none.
+    /// `None` before the first tag: most actors have none.
     tags: Option<Box<Tags>>,
 }
 
@@ -106,10 +106,10 @@ fn is_within(name: &str, prefix: &str) -> bool {
 }
 
 impl TagSet {
-    /// Adds a tag; whether it was not there before.
+    /// Adds a tag, and returns whether it is new to the set.
     ///
     /// # Complexity
-    /// Linear in the length of all names; allocates when the set needs more memory than ever.
+    /// Linear in the length of all names; allocates if the set needs more memory than ever before.
     pub fn insert(&mut self, tag: &str) -> bool {
         let tags = self.tags.get_or_insert_default();
         match tags.find(tag) {
@@ -121,13 +121,16 @@ impl TagSet {
         }
     }
 
-    /// Takes this very tag away, and nothing within it; whether it was there.
+    /// Removes exactly this tag, not those within it, and returns whether it was in the set.
+    ///
+    /// # Complexity
+    /// Linear in the length of all names; no allocation.
     pub fn remove(&mut self, tag: &str) -> bool {
         let Some(tags) = &mut self.tags else { return false };
         tags.find(tag).map(|at| tags.remove(at)).is_ok()
     }
 
-    /// Whether the set has `tag` or a tag within it.
+    /// Returns whether the set has `tag` or a tag within it.
     ///
     /// # Complexity
     /// Logarithmic in the number of tags; no allocation.
@@ -139,18 +142,34 @@ impl TagSet {
         })
     }
 
-    /// How many tags are `prefix` or within it.
+    /// Returns how many tags are `prefix` or within it.
+    ///
+    /// # Complexity
+    /// Logarithmic in the number of tags, and linear in the result; no allocation.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use hatchery::scene::TagSet;
+    ///
+    /// let mut tags = TagSet::default();
+    /// tags.insert("Actor.Burning");
+    /// tags.insert("Actor.Life.Dead");
+    /// assert_eq!(tags.count("Actor"), 2);
+    /// assert_eq!(tags.count("Actor.Life"), 1);
+    /// ```
     #[must_use]
     pub fn count(&self, prefix: &str) -> usize {
         self.tags.as_ref().map_or(0, |tags| tags.within(prefix).len())
     }
 
-    /// Every tag, in the order of names, what is within another after it.
+    /// Iterates over the tags in the order of their names, part by part: a tag comes before those within
+    /// it.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.tags.iter().flat_map(|tags| (0..tags.ends.len()).map(|at| tags.name(at)))
     }
 
-    /// Whether there is no tag.
+    /// Returns whether there is no tag.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tags.as_ref().is_none_or(|tags| tags.ends.is_empty())

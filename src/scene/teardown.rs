@@ -6,7 +6,8 @@ use super::services::Services;
 use super::time::SceneTime;
 use crate::reason::EndReason;
 
-/// What the hooks of an end may read: services, and why it ends. Nothing can be created or killed.
+/// What destroyed hooks, `cleanup` and the shutdown hooks may read: services, and the reason. Nothing can
+/// be created or killed.
 ///
 /// # Examples
 ///
@@ -47,20 +48,20 @@ pub struct Teardown<'a> {
 }
 
 impl<'a> Teardown<'a> {
-    /// Why it ends: Killed, Shutdown, or Cancelled where a creation failed after its first created
+    /// Returns the reason: Killed, Shutdown, or Cancelled if a creation failed after its first created
     /// hook had begun.
     #[must_use]
     pub fn reason(&self) -> EndReason {
         self.reason
     }
 
-    /// The service of a type, if the builder was given one.
+    /// Returns the service of a type, if the builder was given one.
     #[must_use]
     pub fn service<S: Any + Send + Sync>(&self) -> Option<&'a S> {
         self.services.get()
     }
 
-    /// The scene's clock.
+    /// Returns the scene's clock.
     #[must_use]
     pub fn time(&self) -> &'a SceneTime {
         self.time

@@ -17,12 +17,12 @@ use super::time::FrameReport;
 use super::work::Work;
 use super::{Scene, trace};
 
-/// Actors that are dealt out together at least: fewer are not worth a change of thread.
+/// The fewest actors in a part: fewer are not worth a change of thread.
 const SMALLEST_PART: usize = 64;
-/// Parts for each thread, so that one that takes longer does not keep all others waiting.
+/// How many parts there are per thread, so that all need not wait for one that takes longer.
 const PARTS_EACH: usize = 8;
 
-/// What comes of a part of the actors.
+/// The results of a part of the actors.
 pub(super) struct Part<C: Core> {
     asked: RefCell<Vec<Work<C>>>,
     panics: Panics,
@@ -34,7 +34,7 @@ impl<C: Core> Part<C> {
     }
 }
 
-/// How long the phase at a place of the report takes.
+/// Runs a phase, given by its place in the report, and returns how long it took.
 fn timed(place: usize, work: impl FnOnce()) -> Duration {
     let _span = trace::phase(place);
     let begun = Instant::now();
@@ -62,14 +62,14 @@ impl<C: Core> Scene<C> {
         self.end_if_asked();
     }
 
-    /// Every phase that may run: a panic lets its own phase finish, and no later one begin.
+    /// Runs the phases. After a panic its own phase finishes, and no later one begins.
     fn run_phases(&mut self, dt: f32) {
         let mut phases = Phase::ALL.into_iter();
         for slot in 1..self.report.phases.len() {
             if self.panics.any() {
                 return;
             }
-            // The actor phase runs behind Pre.
+            // The actor phase comes after Pre.
             let took = match slot {
                 2 => timed(slot, || self.tick_actors(dt)),
                 _ => match phases.next() {
@@ -151,8 +151,7 @@ impl<C: Core> Scene<C> {
     }
 }
 
-/// Calls `work` for everybody, with those who come next. A panic ends the turn of
-/// its actor alone.
+/// Calls `work` for each entry, with the entries after it. A panic ends only the call in which it happens.
 fn each<C: Core>(
     entries: &[Entry<C>],
     panics: &mut Panics,

@@ -33,11 +33,11 @@ use crate::id::SceneId;
 pub struct SceneTime {
     /// Frames so far, paused ones included.
     pub frame: u64,
-    /// Seconds of the scene's own time so far: scaled, and without what was paused.
+    /// Seconds of the scene's own time so far: scaled, and without paused frames.
     pub elapsed: f64,
-    /// Whether business stands still.
+    /// Whether the game is paused.
     pub paused: bool,
-    /// How fast the scene's time goes beside that of the callers of `tick`.
+    /// The factor by which the `dt` of `tick` is multiplied.
     pub time_scale: f32,
 }
 
@@ -47,7 +47,7 @@ impl SceneTime {
     }
 }
 
-/// What happened since the last frame began, what was called after it included.
+/// What has happened since the last frame began, including calls after it.
 ///
 /// # Examples
 ///
@@ -75,17 +75,17 @@ impl SceneTime {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FrameReport {
-    /// Actors whose created hooks were done.
+    /// Actors whose created hooks have all run.
     pub created: usize,
     /// Actors that were killed.
     pub killed: usize,
-    /// Actors whose destroyed hooks were done, by a sweep or by the shutdown.
+    /// Actors whose destroyed hooks have all run, in a sweep or in the shutdown.
     pub destroyed: usize,
-    /// What was asked for in vain: creations that found no room, kills of what was not alive. A
-    /// [`SceneRemote`](super::SceneRemote) is told itself, and not counted.
+    /// Requests that were refused: creations without room, kills of actors that were not Active. A
+    /// refusal that a [`SceneRemote`](super::SceneRemote) is told at once does not count.
     pub refused: usize,
-    /// How long the sweep took, with the admission of what other threads asked for; then Pre, the
-    /// actor phase, Main, Post and Presentation. Zero for what did not run.
+    /// How long each part of the frame took: the sweep with the admission of what other threads asked
+    /// for, Pre, the actor phase, Main, Post, Presentation. Zero for a part that did not run.
     pub phases: [Duration; 6],
 }
 

@@ -1,5 +1,5 @@
-//! What is asked for in hooks and ticks, and carried out afterwards, one thing after the other:
-//! never inside what asked for it, so nothing recurses.
+//! The queue of requests from hooks and ticks. They are carried out afterwards, in order, and never inside
+//! the code that asked for them, so nothing recurses.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -24,7 +24,7 @@ pub(super) enum Work<C: Core> {
     RemoteKill(Handle),
     /// Tell the pending-destroy hooks of an actor that is Dying already.
     Mourn(CellRef<C>),
-    /// Shut the scene down when the frame is over, or the outer call.
+    /// Shut the scene down at the end of the frame or, outside a frame, of the outer call.
     Shutdown,
 }
 

@@ -4,14 +4,14 @@ use std::fmt;
 
 use crate::error::ConfigError;
 
-/// Threads that may be asked for at most.
+/// The most threads that a scene may have.
 const MAX_THREADS: usize = 1024;
 
-/// Who ticks the actors.
+/// The threads that tick the actors.
 pub(super) enum Workers {
     /// The thread that has the scene.
     Here,
-    /// The threads that rayon has for everybody.
+    /// Rayon's global pool.
     #[cfg(all(feature = "rayon", not(all(loom, test))))]
     Shared,
     /// Threads of the scene's own.
@@ -51,7 +51,7 @@ impl Workers {
         }
     }
 
-    /// Deals out `items`, `size` at a time, and with each part one of `parts`, of which there are
+    /// Calls `work` for `items`, `size` at a time, each time with another one of `parts`, of which there are
     /// enough.
     pub(super) fn deal<T: Sync, P: Send>(
         &self,

@@ -1,10 +1,10 @@
-//! A list of the oldest, and how a scan comes to it.
+//! A list of the oldest, and how a scan builds it.
 
 use crate::memory::{OutOfMemory, reserve};
 use crate::segment::Index;
 use crate::sync::{Counter, UnsafeCell, planted};
 
-/// A life, and when it began to be seen.
+/// An entity or a lease, and the stamp of its activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Elder {
     pub(crate) stamp: u64,
@@ -17,9 +17,9 @@ pub(crate) struct Elder {
 pub(crate) enum Attempt<W> {
     /// It is the caller's to finish.
     Won(W),
-    /// It is in use just now: others may end it later.
+    /// It is in use at the moment, and may be ended later.
     InUse,
-    /// It has ended, or is about to: nobody has to look at it again.
+    /// It has ended, or is about to: it need not be looked at again.
     Ended,
 }
 
@@ -28,8 +28,8 @@ pub(crate) enum Attempt<W> {
 pub(super) struct Elders {
     /// Never written after it is shared; a cell only so that the models watch how it is shared.
     pub(super) oldest: UnsafeCell<Vec<Elder>>,
-    /// For the first of those that have ended in a row, a place that is not behind the end of the
-    /// row: a walk skips them in one step, however many lie behind one that is held for long.
+    /// For the first entry of a run of ended ones, a position up to which all have ended: a walk skips the
+    /// run in one step, however long it is behind an entry that is held for long.
     skips: Vec<Counter>,
     /// Whether the scan saw more than it could list.
     pub(super) cut: bool,
@@ -50,11 +50,11 @@ impl Elders {
         self.skips.len()
     }
 
-    /// Ends the oldest that can be ended; otherwise how many are in use.
+    /// Ends the oldest that can be ended; if there is none, says how many are in use.
     pub(super) fn walk<W>(&self, mut end: impl FnMut(Elder) -> Attempt<W>) -> Result<W, usize> {
         let oldest = self.oldest();
         let mut in_use = 0;
-        // Where the row of those that have ended begins, which `at` is the end of so far.
+        // The run of ended entries that ends at `at` begins at `row`.
         let (mut row, mut at) = (0, 0);
         while at < oldest.len() {
             let skip = self.skips[at].get() as usize;
@@ -79,8 +79,8 @@ impl Elders {
         Err(in_use)
     }
 
-    /// Notes that those of `row..end` have ended, which is for ever. A plain store: a note that
-    /// takes back a longer one costs a few looks, no more.
+    /// Notes that the entries `row..end` have ended, which is final. A plain store: to overwrite a longer
+    /// run by a shorter one only costs a few looks.
     fn remember(&self, row: usize, end: usize) {
         if row < end {
             self.skips[row].set(end as u64);
@@ -96,7 +96,7 @@ impl Drop for Elders {
     }
 }
 
-/// What a scan offers what it finds to.
+/// Collects the oldest of what a scan offers to it.
 #[derive(Debug)]
 pub(crate) struct Selection {
     /// Stamps from here on were given out after the scan began.
@@ -109,8 +109,8 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// For the `most` oldest; what has a stamp from `horizon` on is too young. The memory comes
-    /// first: the horizon is to be as late as it can.
+    /// A selection of the `most` oldest; entries with a stamp of at least `horizon` are too young. The
+    /// memory is allocated before the horizon is read, so that the horizon is as late as possible.
     pub(super) fn new(
         most: usize,
         horizon: impl FnOnce() -> u64,
@@ -120,7 +120,7 @@ impl Selection {
         Ok(Selection { horizon: horizon(), most, found, cut: false, younger: false })
     }
 
-    /// Takes one in, if it is old enough and among the oldest so far.
+    /// Adds an entry, if it is below the horizon.
     #[inline]
     pub(crate) fn offer(&mut self, elder: Elder, in_use: bool) {
         if elder.stamp >= self.horizon && !planted("no horizon") {

@@ -2,8 +2,8 @@
 //!
 //! A queue of activations would grow without bound under churn, and would lose an entity that was
 //! passed over because it was held. So nothing is queued: every activation takes a *stamp* from a
-//! counter, and when room is needed a scan collects the k oldest into a list, which serves many
-//! evictions. Each eviction walks the list from a cursor that passes only what has ended, so what
+//! counter, and when room is needed a scan collects the k oldest into a list, which is used for many
+//! evictions. Each eviction walks over the list from a cursor that passes only what has ended, so what
 //! is held now is looked at again the next time. When nothing on the list can be ended, a new scan
 //! looks for more.
 //!
@@ -16,8 +16,8 @@
 //! * The list has the oldest of what the scan saw. So F is listed before E, and every eviction that
 //!   comes to E has tried F before.
 //!
-//! What a list takes is bounded by the capacity, whatever the churn, and so is the number of lists:
-//! where readers hold back those that were replaced, a call keeps its list to itself.
+//! The memory of a list is bounded by the capacity, whatever the churn, and the number of lists is
+//! bounded too: while readers hold back too many replaced ones, a call keeps its list to itself.
 
 mod elders;
 
@@ -35,13 +35,13 @@ use crate::sync::{AtomicPtr, AtomicU64, Counter, Ordering, planted};
 /// How many of the oldest a scan collects at least.
 const FEWEST: usize = if cfg!(all(loom, test)) { 1 } else { 64 };
 
-/// Lists that were replaced and that readers may still hold back, at most; and more of them while
-/// they have fewer entries than this: a thread that is off the processor in the middle of a walk holds
-/// back what the others replace for a whole time slice, and without a list each call scans for itself.
+/// How many replaced lists readers may hold back, at most; more, as long as they have no more entries than
+/// [`ENTRIES`] together. A thread that is preempted in the middle of a walk holds back all that others
+/// replace during a whole time slice, and without a shared list each call scans for itself.
 const REPLACED: u64 = 4;
 const ENTRIES: u64 = 1 << 14;
 
-/// From this capacity on a scan costs more than asking the collector to advance.
+/// The capacity from which a scan costs more than asking the collector to advance.
 const LARGE: usize = 1024;
 
 /// The stamps, and the list of the oldest that all evictions share.

@@ -24,15 +24,13 @@ use crate::reclaim::Domain;
 use crate::recycle::Recycle;
 use crate::segment::{Attic, MAX_SLOTS, Sides, Table};
 use crate::seniority::Seniority;
+use crate::shards;
 use crate::sync::{Arc, Counter};
 
 /// Shards that a store may have at most.
 const MAX_SHARDS: usize = 256;
 
-/// Shards that a store has by default at most: more would not be reached by this many cores.
-const DEFAULT_SHARDS: usize = 64;
-
-/// The settings of a [`Store`] to be.
+/// Builds a [`Store`]: its settings, checked once by [`build`](StoreBuilder::build).
 ///
 /// # Examples
 ///
@@ -72,57 +70,62 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
         }
     }
 
-    /// The scene id that every handle of the store carries; by default the longest-unused one.
+    /// Sets the scene id that every handle of the store carries; by default the one that has been
+    /// unused for longest.
     ///
-    /// An id is free when the drop of the last `Store` under it returns, Holds or not.
+    /// An id is free again when the drop of the last `Store` under it returns, whether `Hold`s remain or
+    /// not.
     pub fn scene(self, scene: SceneId) -> Self {
         StoreBuilder { scene: Some(scene), ..self }
     }
 
-    /// How many entities may be alive, and what happens beyond; by default no limit.
+    /// Sets how many entities may be alive, and what a spawn beyond that does; by default no limit.
     pub fn limits(self, limits: Limits) -> Self {
         StoreBuilder { limits, ..self }
     }
 
-    /// Over how many shards traffic is spread, rounded up to a power of two; by default the number
-    /// of cores.
+    /// Sets over how many shards the traffic of free slots is spread, 1 to 256, rounded up to a power
+    /// of two; by default the number of cores, and no more than 64.
     pub fn shards(self, shards: usize) -> Self {
         StoreBuilder { shards: Some(shards), ..self }
     }
 
-    /// After which generation a slot is retired instead of reused; by default `u32::MAX`. Small
-    /// values make the end of a slot's life testable.
+    /// Sets the generation after which a slot is retired instead of reused; by default `u32::MAX`.
+    ///
+    /// Small values make the retirement of slots testable.
     pub fn last_generation(self, last: NonZeroU32) -> Self {
         StoreBuilder { last, ..self }
     }
 
-    /// How many Dead slots may wait for readers, beyond the capacity; by default as many as the
-    /// capacity (the one to grow to), and no limit without one. At least 1 where the oldest is
-    /// overwritten: a spawn takes its slot before it ends anybody.
+    /// Sets how many Dead slots may wait for readers, beyond the capacity; by default as many as the
+    /// capacity (the maximal one, under `GrowToCap`), and without a capacity no limit.
+    ///
+    /// Under `OverwriteOldest` it is at least 1: a spawn takes its slot before it ends another entity.
     pub fn backlog(self, dead: usize) -> Self {
         StoreBuilder { backlog: Some(dead), ..self }
     }
 
-    /// Called by whoever wins Active → Dying, with the payload readable and the reason: Killed for
-    /// `kill`, `despawn` and batches, Cleared for `clear`, Overwritten for an entity that was ended
-    /// to make room. Not when the store is dropped, and not for an entity that was overwritten while
-    /// it was Dying already.
+    /// Sets a callback for Active → Dying, which the thread that wins that edge runs.
     ///
-    /// It may call the store; but a spawn in it that would have to overwrite another entity while
-    /// one is being overwritten on this thread is refused as exhausted, so that the callback cannot
-    /// go on without end. A panic is contained and counted in
-    /// [`Stats::drop_panics`](crate::Stats::drop_panics).
+    /// It is given the payload and the reason: Killed for `kill`, `despawn` and batches, Cleared for
+    /// `clear`, Overwritten for an entity that was ended to make room. It is not called when the store
+    /// is dropped, nor for an entity that was Dying already when it was overwritten.
+    ///
+    /// The callback may call the store. A spawn inside a callback for an overwritten entity that would
+    /// have to overwrite another one is refused as exhausted, so that callbacks cannot cause each other
+    /// without end. A panic is contained and counted in
+    /// [`Stats::drop_panics`](crate::Stats::drop_panics). [`EndReason`] has an example.
     pub fn on_dying(self, f: impl Fn(Handle, &T, EndReason) + Send + Sync + 'static) -> Self {
         StoreBuilder { on_dying: Some(Box::new(f)), ..self }
     }
 
-    /// How many cleared payloads are kept for [`Store::spawn_recycled`]; by default none, and
+    /// Sets how many cleared payloads are kept for [`Store::spawn_recycled`]; by default none, and
     /// `usize::MAX` is no limit.
     ///
-    /// A payload that would be dropped is cleared and kept instead, while fewer than that are:
-    /// never more, not for an instant ([`Stats::idle`](crate::Stats::idle)). Payloads of ended
-    /// entities that still wait in their slots are not among them. What is kept goes when the
-    /// last `Store` does.
+    /// While fewer than that are kept, a payload that would be dropped is cleared and kept instead;
+    /// there are never more, not for an instant ([`Stats::idle`](crate::Stats::idle)). Payloads of
+    /// ended entities that still wait in their slots do not count. Kept payloads are dropped with the
+    /// last `Store`.
     ///
     /// # Examples
     ///
@@ -144,13 +147,13 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
         StoreBuilder { retain: Some(Retain::new(payloads)), ..self }
     }
 
-    /// Makes the store.
+    /// Creates the store.
     ///
     /// # Errors
-    /// A [`ConfigError`] that names the field, its value and what is allowed: a scene id that a
-    /// live store has or whose generations are spent, a capacity of 0 or beyond what can be
-    /// counted, one to grow to that is below the one to begin with, a backlog too small for the
-    /// policy, a number of shards out of range.
+    /// A [`ConfigError`] that names the field, its value and what is allowed, for a scene id that a
+    /// live store has or whose generations are spent, a capacity of 0 or beyond what can be counted, a
+    /// `max_capacity` below the capacity, a backlog too small for the policy, or a number of shards out
+    /// of range.
     pub fn build(self) -> Result<Store<T>, ConfigError> {
         let shards = self.checked_shards()?;
         let ceiling = self.checked_ceiling()?;
@@ -187,11 +190,7 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
 
     fn checked_shards(&self) -> Result<usize, ConfigError> {
         match self.shards {
-            None if cfg!(all(loom, test)) => Ok(2),
-            None => {
-                let cores = std::thread::available_parallelism().map_or(1, usize::from);
-                Ok(cores.next_power_of_two().min(DEFAULT_SHARDS))
-            }
+            None => Ok(shards::default_count()),
             Some(value @ 1..=MAX_SHARDS) => Ok(value.next_power_of_two()),
             Some(value) => Err(ConfigError::Shards { value, max: MAX_SHARDS }),
         }

@@ -52,11 +52,11 @@ pub(crate) struct Core<T> {
     pub(super) growth: CachePadded<Growth>,
     /// What is kept of segments whose memory was given back.
     pub(super) attic: Attic,
-    /// The number from which on slots are to come to rest (`tide`).
+    /// Slots with this index and above are put to rest instead of reused (`tide`).
     pub(super) tide: Counter,
     /// Slots taken out of use.
     pub(super) retired: Counter,
-    /// Calls that are short of a slot just now: sessions hand over what they keep.
+    /// How many calls are short of a slot at the moment; if any, sessions hand over what they keep.
     pub(super) starving: Counter,
     /// How many batches had ripened when a call last gave up waiting for one.
     pub(super) stalled_at: Counter,
@@ -96,16 +96,16 @@ impl<T> Core<T> {
         Handle::placed(id, generation, place)
     }
 
-    /// The slot that a handle speaks of, whatever bits it is made of. The session is what keeps it: its pin,
-    /// or its claim if that looks.
+    /// The slot that a handle refers to, whatever its bits are. What keeps the slot is the caller's session,
+    /// by its pin or by a looking claim.
     #[inline]
     pub(super) fn find(&self, handle: Handle) -> Result<&Slot<T>, LookupError> {
-        // Scene and range in one: a handle of another scene is as far off as one that was guessed.
+        // Scene and range in one comparison: for another scene the difference is out of range as well.
         let seq = handle.id().to_bits().wrapping_sub(self.first_id);
         self.table.find(seq, handle.place()).ok_or_else(|| self.elsewhere(handle))
     }
 
-    /// Why a handle speaks of no slot that this store has.
+    /// Why a handle refers to no slot of this store.
     #[cold]
     fn elsewhere(&self, handle: Handle) -> LookupError {
         if handle.scene() == self.scene {
@@ -178,10 +178,11 @@ impl<T> Core<T> {
         self.circulation.count_foreign(home, event);
     }
 
-    /// Whether a call that changes one entity may look it up under its claim on a magazine, without a pin:
-    /// where nobody is to be told of it, so that no payload is read; where nobody who is refused a slot
-    /// could have had one out of that magazine, since a store without capacity and backlog makes more; and
-    /// while there is no memory that a pin has kept, for which pins must come and go.
+    /// Whether a call that changes one entity may look it up under its claim on a magazine, without a pin.
+    ///
+    /// That needs a store without `on_dying`, so that no payload is read; without capacity and backlog, so
+    /// that no spawn is refused for want of a slot in that magazine; and no memory that waits for a pin to
+    /// end, since crossbeam frees it only as pins come and go.
     #[inline]
     pub(super) fn may_look_unpinned(&self) -> bool {
         let refuses = self.permits.is_some() || self.backlog != usize::MAX;
@@ -226,7 +227,7 @@ impl<T> Core<T> {
         }
     }
 
-    /// Drops a payload that was taken out of its slot, unless it is retained: here, or, inside a destructor, when the
+    /// Retains or drops a payload that was taken out of its slot: here or, inside a destructor, when the
     /// outermost one has returned, so that a chain of any length needs no stack.
     pub(super) fn drop_taken(&self, value: T) {
         if let Some(reuse) = &self.reuse {

@@ -1,6 +1,6 @@
-//! The end of many entities that were sealed one by one, in a store whose payloads one thread looks into.
+//! Ending many entities that were sealed one by one, in a store whose payloads only one thread looks at.
 //!
-//! Their slots go to the nursery of that thread, as far as it has room, and the others by way of limbo.
+//! Their slots go to the nursery of that thread, as far as it has room, and otherwise through limbo.
 
 use std::num::NonZeroU32;
 
@@ -12,17 +12,17 @@ use crate::free::Event;
 use crate::reclaim::Session;
 use crate::segment::Index;
 
-/// How many of those who are finished are buried together.
+/// How many finished entities are buried together.
 const TOGETHER: usize = if cfg!(all(loom, test)) { 2 } else { 32 };
 
-/// A session of a thread that ends what it has sealed. It lends nothing out.
+/// The session of a thread that ends entities which it has sealed. It lends nothing out.
 pub(crate) struct Ending<'s, T> {
     core: &'s Core<T>,
     session: Session,
-    /// Whose words say Dead, and who are not buried yet: some at a time, which is short work.
+    /// Slots whose words say Dead and which are not buried yet, `count` of them.
     buried: [Index; TOGETHER],
     count: usize,
-    /// Whose slots the nursery has, and who are not counted yet.
+    /// How many slots went to the nursery and are not counted yet.
     taken_back: u64,
 }
 

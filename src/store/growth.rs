@@ -1,5 +1,5 @@
-//! New slots: first those of segments whose memory was given back, the lowest before the others,
-//! and then such as nobody ever had.
+//! New slots: first those of segments whose memory was given back, lowest first, and then slots that
+//! were never used.
 
 use std::ops::Range;
 
@@ -17,12 +17,12 @@ use crate::sync::{AtomicU64, Counter, Ordering};
 pub(crate) struct Growth {
     /// The first index that was never given out.
     fresh: AtomicU64,
-    /// What is left of the segment that was made again last: the first index in the high half, the
-    /// one behind the last in the low half.
+    /// What is left of the segment that was restored last, as a range: its start in the high half, its
+    /// end in the low half.
     again: AtomicU64,
-    /// Slots made and not given back. Whoever is about to make some counts them before.
+    /// Slots made and not given back. A call counts slots before it makes them.
     slots: Counter,
-    /// Slots of segments that were given back, as long as they are not given out again: a hint.
+    /// Slots of segments that were given back and not given out again: a hint.
     returned: Counter,
 }
 
@@ -103,7 +103,8 @@ impl Growth {
         self.again.store(pack(segment), ord!(Release: A2));
     }
 
-    /// Takes what was not given out yet of a segment, if its borders are where they were seen.
+    /// Takes the part of a segment that was not given out yet, if `made` and `again` have not changed
+    /// since they were read.
     pub(super) fn take_rest(&self, segment: &Range<u64>, made: u64, again: &Range<u64>) -> bool {
         if segment.contains(&made) {
             // Relaxed: uniqueness alone, by the read-modify-write; nothing is done with the slots.
@@ -123,7 +124,7 @@ impl Growth {
         self.again.compare_exchange(pack(again), none, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    /// Counts a segment out whose memory is given back, and of which so many slots were given out.
+    /// Subtracts a segment whose memory is given back, of which `given` slots were given out.
     pub(crate) fn count_back(&self, segment: &Range<u64>, given: u64, rest_again: u64) {
         self.slots.sub_shared(given);
         self.returned.add_shared(segment.end - segment.start - rest_again);
@@ -187,8 +188,8 @@ impl<T> Core<T> {
         }
     }
 
-    /// Slots of segments that were given back. One call makes a segment again at a time; the others
-    /// do not wait for it.
+    /// Slots of segments that were given back. One call at a time restores a segment; the others do not
+    /// wait for it.
     fn take_again(&self, most: u64) -> Result<Option<Range<u64>>, OutOfMemory> {
         while self.growth.returned.get() > 0 {
             let taken = self.growth.take_again(most);

@@ -1,4 +1,4 @@
-//! A reference that outlives pins, threads and the store: what a settlement step takes.
+//! A counted reference to one entity, which may outlive pins, threads and the store: for settlement.
 
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -19,10 +19,10 @@ use crate::word::{SlotWord, Unhold};
 
 /// A counted reference to one entity: while it lives, the payload can be read.
 ///
-/// It holds back the reap of its entity and nothing else: the rest of the store is reclaimed as
-/// ever. After a reap was asked for, the last `Hold` to drop carries it out, on whatever thread.
-/// It may cross an `await`, and outlive the store: the last one then drops the payload itself. A
-/// forgotten `Hold` leaks its entity, like a forgotten `Arc`.
+/// It delays the reap of its entity and nothing else: the rest of the store is reclaimed as usual.
+/// Once a reap has been requested, the last `Hold` to drop carries it out, on the thread that drops
+/// it. A `Hold` may be kept across an `await`, and may outlive the store: the last one then drops the
+/// payload itself. A forgotten `Hold` leaks its entity, like a forgotten `Arc`.
 ///
 /// # Examples
 ///
@@ -88,19 +88,21 @@ impl<T> Hold<T> {
         unsafe { self.slot.as_ref() }
     }
 
-    /// The entity's handle.
+    /// Returns the entity's handle.
     #[must_use]
     pub fn handle(&self) -> Handle {
         self.handle
     }
 
-    /// Its state: Active or Dying. Nobody can end it while this lives.
+    /// Returns the entity's state, Active or Dying: nobody can end it while the hold lives.
+    ///
+    /// The state may have changed by the time the call returns.
     #[must_use]
     pub fn state(&self) -> State {
         self.slot().word.peek().state()
     }
 
-    /// Whether a reap was asked for: the last hold to drop carries it out.
+    /// Returns whether a reap was requested; if so, the last hold to drop carries it out.
     #[must_use]
     pub fn is_reap_requested(&self) -> bool {
         self.slot().word.peek().reap_requested()
@@ -119,10 +121,10 @@ impl<T> Deref for Hold<T> {
 }
 
 impl<T> Clone for Hold<T> {
-    /// One more hold, after a reap request as well.
+    /// Takes one more hold, which is allowed after a reap request as well.
     ///
     /// # Panics
-    /// At the limit of 2^24 - 1 holds of one entity.
+    /// If the entity has 2^24 - 1 holds, the most that can be counted.
     fn clone(&self) -> Hold<T> {
         let generation = self.handle.generation_bits();
         if let Err((word, _)) = self.slot().word.advance(generation, SlotWord::hold_again) {

@@ -17,18 +17,18 @@ use crate::word::Filter;
 #[cfg(feature = "rayon")]
 const JOB: u64 = 1024;
 
-/// Slots that are asked for ahead, by their size: smaller ones fill lines so densely that asking for
-/// each costs more than it saves, and of larger ones each waits for more than its first line.
+/// The sizes of slots that a scan prefetches: smaller ones are so dense that a prefetch for each costs more
+/// than it saves, and for larger ones a prefetch of the first line alone does not help.
 const ASKED_FOR: Range<usize> = 33..1024;
 
-/// How many bytes ahead of itself a scan asks for slots in a row. A processor sees the stride and does so
-/// by itself, but no further than the end of a page, which is some fifty slots away.
+/// How many bytes ahead a scan prefetches slots in a row. A processor recognises the stride and does so by
+/// itself, but no further than the end of a page, which is some fifty slots away.
 const AHEAD: usize = 4608;
 
-/// How many scattered slots ahead of itself a scan asks for.
+/// How many scattered slots ahead a scan prefetches.
 const SOME_AHEAD: usize = 16;
 
-/// Asks for the slot so many bytes from this one.
+/// Prefetches the slot `bytes` after this one.
 #[inline(always)]
 fn ask<T>(slot: &Slot<T>, bytes: usize) {
     if ASKED_FOR.contains(&size_of::<Slot<T>>()) {
@@ -37,13 +37,14 @@ fn ask<T>(slot: &Slot<T>, bytes: usize) {
 }
 
 impl<T> Core<T> {
-    /// Every entity in one of `states`, for a caller that lends its pin: it keeps the pin under
-    /// which it calls for as long as the borrow lasts.
+    /// Iterates over the entities in one of `states`. The caller keeps the pin under which it calls for as
+    /// long as the borrow lasts.
     pub(super) fn scan(&self, states: StateSet) -> Scan<'_, T> {
         Scan::over(self, Filter::readable(states), 0..self.made())
     }
 
-    /// The same on rayon's threads: it holds the slots and the borrow of a pin, never the pin.
+    /// As [`scan`](Core::scan), on rayon's threads: it holds the slots and a borrow of the pin, never the
+    /// pin itself.
     #[cfg(feature = "rayon")]
     pub(super) fn par_scan(
         &self,
@@ -66,18 +67,18 @@ impl<T> Core<T> {
 pub(super) struct Scan<'c, T> {
     core: &'c Core<T>,
     filter: Filter,
-    /// What it looks at: slots in a row, or a scattered one.
+    /// The slots that are looked at now: several in a row, or a scattered one.
     slots: slice::Iter<'c, Slot<T>>,
     /// The index of the last of them.
     last: u32,
     place: Near,
-    /// How many bytes ahead of each of them it asks for another.
+    /// How many bytes ahead of each of them the scan prefetches.
     reach: usize,
-    /// Scattered slots that come next and were asked for, in a ring; `None` behind the last one.
+    /// A ring of scattered slots that come next and were prefetched; `None` after the last one.
     asked: [Option<Marked<'c, T>>; SOME_AHEAD],
-    /// Whose turn it is.
+    /// The position in the ring.
     turn: usize,
-    /// What comes after them.
+    /// The slots after those in the ring.
     windows: Windows<'c, T>,
 }
 
@@ -96,8 +97,8 @@ impl<'c, T> Scan<'c, T> {
         }
     }
 
-    /// Goes on to what it looks at next; whether there is anything. A call, so that `next` stays short
-    /// enough to be in line.
+    /// Advances to the next slots to look at; returns whether there are any. Not inlined, so that `next`
+    /// stays small enough to be.
     #[inline(never)]
     fn go_on(&mut self) -> bool {
         loop {
@@ -118,7 +119,7 @@ impl<'c, T> Scan<'c, T> {
         }
     }
 
-    /// The scattered slot whose turn it is, for which the next one is asked for.
+    /// Takes the next scattered slot out of the ring, and puts a newly prefetched one in its place.
     #[inline(always)]
     fn take_asked(&mut self) -> Option<Marked<'c, T>> {
         let turn = self.turn % SOME_AHEAD;
@@ -128,7 +129,7 @@ impl<'c, T> Scan<'c, T> {
         Some(asked)
     }
 
-    /// Asks for the first scattered slots behind a row; whether there are any.
+    /// Fills the ring with the first scattered slots after a row; returns whether there are any.
     #[inline(always)]
     fn ask_some(&mut self) -> bool {
         self.turn = 0;
@@ -186,7 +187,7 @@ impl<'c, T> Iterator for Scan<'c, T> {
         }
     }
 
-    /// With what it looks at in registers, which `next` has to leave in its place.
+    /// Keeps in registers what `next` has to store back into the scan.
     #[inline]
     fn fold<B, F: FnMut(B, Self::Item) -> B>(mut self, init: B, mut f: F) -> B {
         let mut folded = init;

@@ -1,12 +1,12 @@
-//! Marks: for each slot a byte that says whether it may be in use, so that a scan passes over the others
-//! without a look at them. A line has the marks of 64 slots, and of most slots not one.
+//! Marks: a byte for each slot that says whether it may be in use, so that a scan can skip the others
+//! without touching them: a cache line holds 64 marks, and seldom more than one slot.
 //!
-//! A mark is written by whoever owns the slot, by a plain store, and many at a time: taken off when a batch
-//! of free slots goes into limbo, if many lie free already, and set when such a batch is put into a
-//! magazine. So lives that follow one another in the same slots cost nothing; and of two writes to one mark
-//! the second comes after the first, by way of whatever brought the batch from one owner to the next. That
-//! is why it is a byte: a bit would have neighbours, and need a read-modify-write. A slot without a mark
-//! holds nobody whom a scan has to meet (invariant 19); one with a mark may hold nobody: its word decides.
+//! The owner of a slot writes its mark, by a plain store, and many marks at a time: they are cleared when a
+//! batch of free slots goes into limbo, if many slots are free already, and set when such a batch is put into
+//! a magazine. So entities that follow one another in the same slots write no marks. Two writes to one mark
+//! are ordered by whatever hands the batch from one owner to the next. That is why a mark is a byte: a bit
+//! shares its byte with marks of other owners, and would need a read-modify-write. A slot without a mark has
+//! no entity that a scan must find (invariant 19); one with a mark may have none either: its word decides.
 
 use super::core::Core;
 use crate::free::{Magazine, Owned};
@@ -14,21 +14,22 @@ use crate::reclaim::Session;
 use crate::segment::Index;
 use crate::sync::{AtomicU8, Ordering, planted};
 
-/// So many slots are looked up in the marks at a time.
+/// How many marks a scan looks at together.
 pub(super) const WINDOW: usize = u64::BITS as usize;
 
 /// One mark of so many is looked at to guess whether most are set.
 const SAMPLE: usize = 8;
 
-/// So many free slots, and one more for each so many alive, may keep their marks: a scan looks at them.
+/// How many free slots may keep their marks, so that a scan looks at them: a fixed number, and one more for
+/// each so many entities alive.
 const FEW_FREE: u64 = if cfg!(all(loom, test)) { 0 } else { 8192 };
 const ALIVE_FOR_A_FREE_ONE: u64 = 256;
 
-/// So many batches of a magazine go by what it found when it last looked whether many lie free.
+/// For how many batches a magazine relies on its last look at whether many slots are free.
 const BELIEVED: u64 = 16;
 
 impl<T> Core<T> {
-    /// Writes the marks of slots that the caller owns, which seldom lie in many segments.
+    /// Writes the marks of slots that the caller owns; most batches lie in few segments.
     pub(super) fn write_marks(&self, indices: impl Iterator<Item = Index>, marked: bool) {
         let (mut begin, mut marks): (u32, &[AtomicU8]) = (0, &[]);
         for index in indices {
@@ -37,8 +38,8 @@ impl<T> Core<T> {
                 (begin, marks) = self.table.marks_around(index);
                 offset = index.0 - begin;
             }
-            // Relaxed: set, it is handed on with the entity, by the Release P1 of whoever shows it; taken
-            // off, with the batch.
+            // Relaxed: a set mark is published with the entity, by the Release P1; a cleared one is handed
+            // on with the batch.
             marks[offset as usize].store(marked.into(), Ordering::Relaxed);
         }
     }
@@ -52,14 +53,14 @@ impl<T> Core<T> {
         batch.set_unmarked(false);
     }
 
-    /// Takes the marks off the slots of a batch that goes into limbo, or back on the depot.
+    /// Clears the marks of a batch that goes into limbo, or back on the depot.
     pub(super) fn unmark_all(&self, batch: &mut Owned) {
         self.write_marks((0..batch.len()).map(|position| batch.at(position)), false);
         batch.set_unmarked(!planted("batch said to be marked"));
     }
 
-    /// Whether so many slots lie free that scans are to pass over them. What this thread knows of the others
-    /// may be old, and marks are many to write: so it looks at them first, once in so many batches.
+    /// Whether so many slots are free that scans should skip them. What this thread knows of the others may be
+    /// old, and writing the marks is costly: so it first looks at the others, once in [`BELIEVED`] batches.
     pub(super) fn many_lie_free(&self, session: &Session) -> bool {
         let Some(magazine) = self.magazine(session) else { return false };
         if !self.many_seem_free(&magazine) {
@@ -76,7 +77,7 @@ impl<T> Core<T> {
         many
     }
 
-    /// The same as far as a magazine knows.
+    /// As [`many_lie_free`](Core::many_lie_free), as far as a magazine knows.
     fn many_seem_free(&self, magazine: &Magazine) -> bool {
         let alive = magazine.peak.known();
         let free = self.growth.slots().saturating_sub(alive);
@@ -84,12 +85,12 @@ impl<T> Core<T> {
     }
 }
 
-/// Which of some slots, a window at most, are marked: a bit for each.
+/// Which slots of at most one window are marked: a bit for each.
 #[inline(never)]
 pub(super) fn marked(marks: &[AtomicU8]) -> u64 {
     debug_assert!(marks.len() <= WINDOW);
     match <&[AtomicU8; WINDOW]>::try_from(marks) {
-        // So many are put together without a loop.
+        // A whole window is put together without a loop.
         Ok(all) => bits(all),
         Err(_) => bits(marks),
     }
@@ -103,8 +104,8 @@ fn bits(marks: &[AtomicU8]) -> u64 {
     marks.iter().enumerate().map(bit).fold(0, |bits, bit| bits | bit)
 }
 
-/// How many slots, from the first one on, are marked so densely that it takes longer to ask which than to
-/// look at all of them: by some of their marks, so many windows at most.
+/// How many slots, from the first one on and for at most so many windows, are marked so densely that finding
+/// out which takes longer than looking at all of them, judged by a sample of the marks.
 #[inline(never)]
 pub(super) fn dense(marks: &[AtomicU8], windows: usize) -> usize {
     // Relaxed: a guess, and whoever follows it leaves nobody out.

@@ -64,14 +64,14 @@ use crate::sync::Arc;
 
 /// A concurrent store of entities with a life cycle.
 ///
-/// A `Store` is a reference: a clone is one more to the same store. Every method may be called
-/// from any thread at any time, from destructors and callbacks as well; none takes a lock on the
-/// way of an entity. The drop of the last `Store` closes it: everything that no [`Hold`] keeps has
-/// been dropped when that drop returns.
+/// A `Store` is a counted reference: a clone refers to the same store. Every method may be called
+/// from any thread at any time, also from destructors and callbacks, and no operation on an entity
+/// takes a lock. Dropping the last `Store` closes the store: when that drop returns, everything that
+/// no [`Hold`] keeps has been dropped.
 ///
-/// Methods on `Store` protect for themselves what they look at, by a pin of the epoch or by less. A thread
-/// that does many things at once pins once, with [`pin`](Store::pin), and uses the same methods on
-/// [`Pinned`].
+/// Each method of `Store` protects what it looks at by itself, with an epoch pin or something cheaper.
+/// A thread that performs many operations in a row should pin once, with [`pin`](Store::pin), and call
+/// the same methods on [`Pinned`].
 ///
 /// # Examples
 ///
@@ -118,7 +118,7 @@ impl<T> Store<T> {
         Store { core: unsafe { NonNull::new_unchecked(core) } }
     }
 
-    /// A reference of one's own, for a Hold.
+    /// One more counted reference, for a Hold.
     fn share(&self) -> Arc<Core<T>> {
         // SAFETY: the pointer is from `Arc::into_raw`, and the stores' reference is alive
         // (invariant 6).
@@ -161,13 +161,15 @@ impl<T> Store<T> {
 }
 
 impl<T: Send + Sync + 'static> Store<T> {
-    /// Makes a store without limits, under the longest-unused scene id.
+    /// Creates a store without limits, under the scene id that has been unused for longest.
     ///
-    /// Ids that were never used come first, from 65 535 down, clear of the small ones that
-    /// programs choose. An empty store costs next to nothing: memory is made at first use.
+    /// Ids that were never used are taken first, from 65 535 downwards, to keep clear of the small
+    /// ones that programs choose. An empty store costs next to nothing: slots are allocated on first
+    /// use.
     ///
     /// # Panics
-    /// When all 65 536 scene ids are live. [`builder`](Store::builder) answers an error instead.
+    /// If each of the 65 536 scene ids is live or spent. A [`builder`](Store::builder) returns an error
+    /// instead.
     #[must_use]
     pub fn new() -> Store<T> {
         match Store::builder().build() {
@@ -176,49 +178,61 @@ impl<T: Send + Sync + 'static> Store<T> {
         }
     }
 
-    /// Begins a store with settings.
+    /// Returns a builder, for a store with limits or other settings.
     pub fn builder() -> StoreBuilder<T> {
         StoreBuilder::new()
     }
 
-    /// Pins this thread on the store, to read and to do many operations cheaply.
+    /// Pins the calling thread on the store, to read payloads and to perform many operations cheaply.
     ///
-    /// Nothing that anybody could see when the pin began is dropped before it ends or moves on.
-    /// So a pin should be short, or [`repin`](Pinned::repin) every few hundred operations.
+    /// No payload that could be seen when the pin began is dropped before the pin ends or is moved.
+    /// So keep a pin short, or [`repin`](Pinned::repin) every few hundred operations.
     ///
     /// # Complexity
-    /// One full fence, no allocation; a thread's first pin on a store registers it (less than 8 KiB).
+    /// One full fence, no allocation. A thread's first pin on a store registers the thread, which
+    /// allocates less than 8 KiB.
     #[inline]
     pub fn pin(&self) -> Pinned<'_, T> {
         Pinned::new(self)
     }
 
-    /// Reserves a slot and puts `value` into it: Pending, and the guard's alone.
+    /// Reserves a slot and puts `value` into it: a Pending entity, which only the guard can reach.
     ///
-    /// Nobody sees the entity before the guard activates it; whoever asks for its handle is told
-    /// [`LookupError::Pending`]. Dropping the guard cancels it.
+    /// Nobody sees the entity before the guard activates it; a look-up of its handle answers
+    /// [`LookupError::Pending`]. Dropping the guard cancels the entity.
     ///
     /// # Errors
-    /// The payload comes back: [`SpawnFailure::Exhausted`] when the capacity was alive at some
-    /// moment of the call, [`SpawnFailure::Reclaiming`] when readers keep the slots that would
-    /// serve, [`SpawnFailure::OutOfMemory`] when the system refused memory.
+    /// The error gives the payload back. [`SpawnFailure::Exhausted`]: at some moment of the call every
+    /// unit of the capacity belonged to an alive entity or to another call in progress.
+    /// [`SpawnFailure::Reclaiming`]: the slots that could be used still wait for readers.
+    /// [`SpawnFailure::OutOfMemory`]: the system refused memory.
     ///
     /// # Complexity
-    /// Constant and lock-free; no allocation but for a segment when the store grows. At most one
-    /// destructor of an earlier payload runs here.
+    /// Constant and lock-free; allocates only when the store grows by a segment. At most one
+    /// destructor of an earlier payload runs in the call.
     pub fn spawn(&self, value: T) -> Result<Pending<'_, T>, SpawnError<T>> {
         let session = self.light_session();
         let reserved = self.core().spawn(&session, value)?;
         Ok(Pending::new(self, reserved))
     }
 
-    /// Reserves a slot and makes its payload there, for payloads that carry their handle.
+    /// Reserves a slot and then calls `make` for its payload, for payloads that carry their handle.
     ///
-    /// `make` may call the store. If it panics, the reservation is cancelled and the panic goes
-    /// on.
+    /// `make` may call the store. If it panics, the reservation is cancelled and the panic propagates.
     ///
     /// # Errors
     /// As for [`spawn`](Store::spawn); `make` is not called then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use hatchery::{Handle, Store};
+    ///
+    /// let store = Store::<Handle>::new();
+    /// let entity = store.spawn_with(|handle| handle)?.activate();
+    /// assert_eq!(*store.pin().get(entity)?, entity);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn spawn_with(
         &self,
@@ -236,70 +250,85 @@ impl<T: Send + Sync + 'static> Store<T> {
         spawning: self.light_session(),
     });
 
-    /// A reference that does not keep the store open, for payloads that want to know their store.
+    /// Returns a reference that does not keep the store open, for payloads that refer to their store.
     ///
-    /// A payload that owns a `Store` of its own store keeps it open for ever.
+    /// A payload that owns a `Store` which refers to its own store keeps that store open for ever.
     #[must_use]
     pub fn downgrade(&self) -> WeakStore<T> {
         WeakStore::new(&self.core().domain.gate, self.core)
     }
 
-    /// The scene that every handle of this store carries.
+    /// Returns the scene id that every handle of this store carries.
     #[must_use]
     pub fn scene(&self) -> SceneId {
         self.core().scene
     }
 
-    /// How many entities are alive: Pending, Active and Dying.
+    /// Returns how many entities are alive: Pending, Active and Dying.
     ///
-    /// Exact when nothing is under way, else off by no more than the operations that overlap.
+    /// Exact when no operation is in progress, and otherwise off by at most the operations that
+    /// overlap the call.
     ///
     /// # Complexity
-    /// A few loads for each session that was ever open at the same time.
+    /// A few loads for each of the sessions that were ever open at the same time.
     #[must_use]
     pub fn len(&self) -> usize {
         self.core().len()
     }
 
-    /// Whether nothing is alive, as [`len`](Store::len) tells it.
+    /// Returns whether nothing is alive, as precisely as [`len`](Store::len) does.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many slots were made and not given back, free ones included.
+    /// Returns how many slots were allocated and not given back, free ones included.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.core().growth.slots() as usize
     }
 
-    /// The limits that the store was built with.
+    /// Returns the limits that the store was built with.
     #[must_use]
     pub fn limits(&self) -> Limits {
         self.core().limits
     }
 
-    /// A snapshot of the statistics.
+    /// Returns a snapshot of the statistics.
     ///
     /// # Complexity
-    /// A few loads for each session that was ever open at the same time, and a lock that only
+    /// A few loads for each of the sessions that were ever open at the same time, and a lock that only
     /// `stats` and [`reset_stats`](Store::reset_stats) take.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.core().stats()
     }
 
-    /// Begins a new window of statistics: the window counters are zero, the peak is what is alive.
+    /// Begins a new window of statistics: its counters go to zero, and the peak to what is alive.
     pub fn reset_stats(&self) {
         self.core().reset_stats();
     }
 
-    /// Brings every Dead slot back that is not in another session's magazine, until a pin stops
-    /// it; how many came back.
+    /// Frees the Dead slots that no reader and no other session holds, drops their payloads, and
+    /// returns how many slots that were.
     ///
-    /// Drops their payloads. With no pin held anywhere, no Dead slot remains. A pin held
-    /// meanwhile, the caller's own included, may keep what died after it and shortly before it.
-    /// Called inside a payload's destructor it does nothing, since destructors do not nest.
+    /// With no pin and no other session open anywhere, no Dead slot remains. A pin that is held
+    /// meanwhile, the caller's own included, may keep what died after it and shortly before it. Inside
+    /// a payload's destructor the call does nothing, since destructors do not nest.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use hatchery::Store;
+    ///
+    /// let store = Store::new();
+    /// let orc = store.spawn_active("orc")?;
+    /// store.despawn(orc)?;
+    /// assert_eq!(store.stats().dead, 1);
+    /// assert_eq!(store.reclaim(), 1);
+    /// assert_eq!(store.stats().dead, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn reclaim(&self) -> usize {
         self.reclaim_up_to(usize::MAX)
     }
@@ -309,24 +338,24 @@ impl<T: Send + Sync + 'static> Store<T> {
         self.core().reclaim(&self.session(), budget)
     }
 
-    /// Gives the memory that nothing needs back to the system; how many bytes.
+    /// Gives memory that is not needed back to the system, and returns how many bytes that were.
     ///
-    /// It [reclaims](Store::reclaim) first. Then segments of slots go that are wholly free: a slot that
-    /// is in use, held, in another session's hands or taken out of use keeps its segment. What somebody
-    /// may be looking at under a pin goes when that pin ends or moves on. A call on a `Store` without
-    /// capacity and backlog that is in the middle of a change, and stays there because its thread is
-    /// off the processor for long, keeps all of them; a later `shrink` gives them back. Old handles
-    /// stay dead for ever, because the generations of the slots are kept, one byte a slot where they
-    /// differ a little and none where they are equal. When the store grows again, what was given back
-    /// is made again before anything else, low slots before high ones.
+    /// It first [reclaims](Store::reclaim), and then frees each segment of slots that is wholly free: a
+    /// slot that is in use, held, in another session's hands or retired keeps its segment. A segment
+    /// that somebody may be looking at under a pin is freed when that pin ends or is moved. In a store
+    /// without capacity and backlog, a call that is preempted for long in the middle of changing an
+    /// entity keeps all segments from this `shrink`; a later one gives them back. Old handles stay dead
+    /// for ever, because the generations of the slots are kept: at one byte a slot where they differ a
+    /// little, and at none where they are equal. When the store grows again, it first restores what was
+    /// given back, low slots before high ones.
     ///
-    /// One call works at a time: beside another one, and inside a payload's destructor, it does
-    /// nothing and answers 0. Free slots that it has looked at and cannot give back serve again when it
-    /// returns; a spawn into a full store with limits may meanwhile be told so.
+    /// One call works at a time: concurrently with another one, and inside a payload's destructor, it
+    /// does nothing and returns 0. Free slots that it has taken and cannot give back are available again
+    /// when it returns; meanwhile, a spawn into a full store with limits may be refused.
     ///
     /// # Complexity
-    /// That of [`reclaim`](Store::reclaim), and a look at the slots of each segment as far as the
-    /// first that is in use.
+    /// That of [`reclaim`](Store::reclaim), and one pass over the slots of each segment up to the first
+    /// that is in use.
     ///
     /// # Examples
     ///
@@ -352,13 +381,25 @@ impl<T: Send + Sync + 'static> Store<T> {
         self.core().shrink(&self.session())
     }
 
-    /// Despawns everything that is alive now, and reclaims; how many entities it ended.
+    /// Despawns everything that is alive now, reclaims, and returns how many entities it ended.
     ///
-    /// What is spawned meanwhile may survive. What a [`Hold`] keeps ends with its last `Hold` and
-    /// counts; what a [`Pending`] guard keeps stays Pending and does not. Old handles stay dead.
+    /// What is spawned meanwhile may survive. An entity with a [`Hold`] ends with its last `Hold`, and
+    /// counts; one with a [`Pending`] guard stays Pending, and does not. Old handles stay dead.
     ///
     /// # Complexity
     /// Looks at every slot.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use hatchery::Store;
+    ///
+    /// let store = Store::new();
+    /// let orcs = store.spawn_batch(["grunt", "peon", "shaman"])?;
+    /// assert_eq!(store.clear(), 3);
+    /// assert!(orcs.iter().all(|&orc| store.state(orc).is_err()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn clear(&self) -> usize {
         let (core, session) = (self.core(), self.session());
         let mut ended = 0;

@@ -1,13 +1,13 @@
-//! Slots that a thread has drawn ahead: it claims its magazine once for many spawns, where a claim is
-//! a locked instruction and takes as long as all else that a spawn does.
+//! Slots that a thread has drawn ahead, so that it claims its magazine once for many spawns: a claim is
+//! a locked instruction, and takes as long as the rest of a spawn.
 //!
-//! What is drawn is in the hands of whoever has the nursery, as if each spawn were begun already
-//! (invariant 5): its word says None. So it is for stores without a capacity, where nobody is short of
-//! what another one keeps. What is spawned is counted later, many at a time.
+//! Drawn slots belong to the owner of the nursery, as if each spawn had begun already (invariant 5), and
+//! their words say None. So a nursery is for stores without a capacity, where no spawn is refused because
+//! another thread keeps slots. Spawned entities are counted later, many at a time.
 //!
-//! Where no other thread looks at payloads, slots come straight back to the nursery: there is nobody to
-//! wait for. What lies idle there goes to the store bit by bit, where others find it: of the slots that no
-//! spawn has had a use for lately, a quarter each time.
+//! Where no other thread looks at payloads, there is no reader to wait for, and slots come straight back to
+//! the nursery. Idle slots go to the store little by little, where others find them: a quarter, each time,
+//! of those that no spawn has needed lately.
 
 use std::cell::Cell;
 use std::fmt;
@@ -28,13 +28,13 @@ use crate::state::State;
 use crate::sync::planted;
 use crate::word::SlotWord;
 
-/// How many are drawn at a time.
+/// How many slots are drawn at a time.
 const AHEAD: usize = if cfg!(all(loom, test)) { 1 } else { 16 };
 
-/// One slot in so many that lie idle goes to the store at a time.
+/// One in so many idle slots goes to the store at a time.
 const IDLE_SHARE: usize = 4;
 
-/// So many that lie idle stay: fewer are not worth a box.
+/// How many idle slots stay in any case: fewer are not worth a box.
 const FEW: usize = 4 * AHEAD;
 
 /// A slot, and the handle that its next entity gets.
@@ -47,9 +47,9 @@ struct Drawn<T> {
 pub(crate) struct Nursery<T> {
     /// The last one serves first.
     drawn: Vec<Drawn<T>>,
-    /// Who was spawned, and not counted yet.
+    /// How many entities were spawned and are not counted yet.
     uncounted: Cell<u64>,
-    /// How many slots there have been at least since some of them last went to the store.
+    /// The fewest slots that there have been since idle ones last went to the store.
     idle: usize,
 }
 
@@ -79,9 +79,9 @@ impl<T> Core<T> {
         Reserved { slot, handle }
     }
 
-    /// Takes a slot back whose entity has ended and has left nothing, as if the slot was drawn; whether it
-    /// did. Nobody may look into the payload meanwhile but the caller, who owes it that the end of the
-    /// entity is counted, and that the slot was renewed.
+    /// Takes back the slot of an entity that has ended and has left nothing to drop, as if the slot had been
+    /// drawn; returns whether it did. Only the caller may look at the payload meanwhile, and owes the store
+    /// the counting of the entity's end and of the slot's renewal.
     #[inline]
     pub(super) fn take_back(
         &self,
@@ -92,7 +92,7 @@ impl<T> Core<T> {
     ) -> bool {
         let is_spent = generation >= self.last;
         if is_spent || self.permits.is_some() || reserve_one(&mut nursery.drawn).is_err() {
-            // The store has room for it, if there is no more memory.
+            // If memory is refused here, the store still has room for the slot.
             return false;
         }
         // SAFETY: the caller has the slot in hand, which keeps its segment (invariant 11).
@@ -108,7 +108,7 @@ impl<T> Core<T> {
         true
     }
 
-    /// Draws what lies at hand.
+    /// Draws slots that are at hand.
     fn draw(&self, session: &Session, nursery: &mut Nursery<T>) {
         if self.permits.is_some() || Self::nested() || reserve(&mut nursery.drawn, AHEAD).is_err() {
             return;
@@ -120,7 +120,7 @@ impl<T> Core<T> {
             slot.word.set(slot.word.peek().vacant());
             nursery.drawn.push(Drawn { place: Place::of(slot), handle });
         }
-        // In the order in which they would have been taken one by one.
+        // The first one taken is to be used first.
         nursery.drawn.reverse();
     }
 }
@@ -155,7 +155,7 @@ impl<T: Send + Sync + 'static> Store<T> {
         }))
     }
 
-    /// Reserves a slot in the ordinary way, and draws some for those who come next.
+    /// Reserves a slot in the ordinary way, and draws some for the next spawns.
     #[inline(never)]
     fn spawn_and_draw(&self, nursery: &mut Nursery<T>) -> Result<Reserved<'_, T>, SpawnFailure> {
         let session = self.light_session();
@@ -164,12 +164,12 @@ impl<T: Send + Sync + 'static> Store<T> {
         Ok(reserved)
     }
 
-    /// Gives some of the slots that have lain idle since the last time to the store.
+    /// Gives some of the slots that have been idle since the last call to the store.
     pub(crate) fn trim(&self, nursery: &mut Nursery<T>) {
         let idle = nursery.idle;
         if idle > FEW {
             let session = self.session();
-            // The first ones would serve last.
+            // The first ones would be used last.
             for Drawn { handle, .. } in nursery.drawn.drain(..(idle - FEW).div_ceil(IDLE_SHARE)) {
                 self.core().put_back(&session, Core::<T>::index(handle));
             }
@@ -177,7 +177,7 @@ impl<T: Send + Sync + 'static> Store<T> {
         nursery.idle = nursery.drawn.len();
     }
 
-    /// Counts what was spawned from a nursery.
+    /// Counts the entities that were spawned from a nursery.
     pub(crate) fn count_spawned(&self, nursery: &Nursery<T>) {
         let spawned = nursery.uncounted.take();
         if spawned == 0 {
@@ -190,14 +190,14 @@ impl<T: Send + Sync + 'static> Store<T> {
         }
     }
 
-    /// What counts if what follows panics: the entity ends then.
+    /// A guard that counts if the code that follows panics, since the entity ends then.
     #[inline]
     pub(crate) fn unfinished<'n>(&'n self, nursery: &'n Nursery<T>) -> Unfinished<'n, T> {
         Unfinished { store: self, nursery }
     }
 }
 
-/// A spawn that is under way; to be forgotten when it is done.
+/// A spawn in progress; `mem::forget` it when the spawn is done.
 pub(crate) struct Unfinished<'n, T: Send + Sync + 'static> {
     store: &'n Store<T>,
     nursery: &'n Nursery<T>,

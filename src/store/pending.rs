@@ -15,9 +15,9 @@ use crate::slot::Slot;
 
 /// An entity that is reserved and has its payload, but is not visible yet.
 ///
-/// The guard is the only way to the payload before activation, and has it to itself: everybody
-/// else who asks for the handle is told `Pending`, or `Guarded` when they want to change it.
-/// Dropping the guard cancels the entity, and its handle is dead for ever.
+/// Before activation the guard has exclusive access to the payload: a look-up of the handle answers
+/// `Pending`, and an attempt to change the entity `Guarded`. Dropping the guard cancels the entity, and
+/// its handle is dead for ever.
 ///
 /// # Examples
 ///
@@ -68,15 +68,15 @@ impl<'s, T> Pending<'s, T> {
         Pending { store, slot, handle }
     }
 
-    /// The handle that the entity will be known by.
+    /// Returns the handle that the entity will be known by.
     #[must_use]
     pub fn handle(&self) -> Handle {
         self.handle
     }
 
-    /// Shows the entity: Pending → Active.
+    /// Publishes the entity, Pending → Active, and returns its handle.
     ///
-    /// Whoever sees it Active sees everything that was written to the payload before.
+    /// A thread that sees it Active sees everything that was written to the payload before.
     ///
     /// # Complexity
     /// One store with Release.
@@ -89,7 +89,7 @@ impl<'s, T> Pending<'s, T> {
         this.handle
     }
 
-    /// Cancels the entity and takes its payload back.
+    /// Cancels the entity, Pending → Dead, and returns its payload.
     #[must_use = "to drop the payload as well, drop the guard"]
     pub fn cancel(self) -> T {
         ManuallyDrop::new(self).end()
@@ -117,8 +117,21 @@ impl<'s, T> Pending<'s, T> {
         Pending { store, slot: unsafe { place.slot() }, handle }
     }
 
-    /// Leaves the entity Pending without a guard: it is activated or cancelled by handle, later,
-    /// by whatever thread.
+    /// Leaves the entity Pending without a guard: any thread may activate or cancel it later, by
+    /// handle.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use hatchery::{State, Store};
+    ///
+    /// let store = Store::new();
+    /// let gate = store.spawn("gate")?.detach();
+    /// assert_eq!(store.state(gate), Ok(State::Pending));
+    /// store.activate(gate)?;
+    /// assert_eq!(*store.pin().get(gate)?, "gate");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn detach(self) -> Handle {
         let this = ManuallyDrop::new(self);
         this.slot.word.detach(this.handle.generation_bits());

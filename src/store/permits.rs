@@ -1,5 +1,5 @@
-//! Permits: one for each unit of capacity, spread over the shards, so that no counter is fought
-//! over by all threads.
+//! Permits: one for each unit of capacity, spread over the shards, so that threads do not contend for a
+//! single counter.
 //!
 //! A word a shard: the count of free permits in the low half, and a version in the high half that
 //! every return advances. A refusal needs two passes that find every count zero under the same
@@ -22,7 +22,7 @@ const fn version(word: u64) -> u64 {
     word >> VERSION_SHIFT
 }
 
-/// How many may be alive: at first, and in the end.
+/// How many entities may be alive: initially, and after all growth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ceiling {
     pub(crate) capacity: u32,

@@ -1,14 +1,14 @@
-//! The slot of an entity, found once: for a caller that knows that it stays.
+//! A pointer to the slot of an entity, for a caller that knows that the slot stays.
 
 use std::fmt;
 use std::ptr::NonNull;
 
 use crate::slot::Slot;
 
-/// Where an entity lies. It keeps nothing: who goes there vouches for the slot.
+/// Where an entity is stored. It keeps nothing alive: whoever uses it guarantees that the slot stays.
 pub(crate) struct Place<T>(NonNull<Slot<T>>);
 
-// SAFETY: it gives nothing by itself; who goes there vouches for it (invariant 11, 16).
+// SAFETY: it gives no access by itself; each use is an unsafe call with its own duties (invariant 11, 16).
 unsafe impl<T> Send for Place<T> {}
 // SAFETY: as above (invariant 11, 16).
 unsafe impl<T> Sync for Place<T> {}

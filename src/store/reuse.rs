@@ -379,27 +379,27 @@ impl<'s, T: Recycle> Pending<'s, T> {
 }
 
 impl<T: Recycle + Send + Sync + 'static> Store<T> {
-    /// Reserves a slot with a payload that served before, cleared, or with a new one; runs `init`
+    /// Reserves a slot with a cleared payload of an earlier entity, or with a new one, and runs `init`
     /// on it.
     ///
-    /// The payload cannot be told from `T::default()`, but for the heap memory that it keeps. It is
-    /// one that the store retains ([`StoreBuilder::retain`](super::StoreBuilder::retain)), or that of an entity which has ended
-    /// and has no reader left; only when there is none it is constructed. Which of them it was
-    /// is counted in [`Stats::hits`](crate::Stats::hits), [`Stats::misses`](crate::Stats::misses)
-    /// and [`Stats::created`](crate::Stats::created). Nobody sees the entity before the guard
-    /// activates it.
+    /// Except for the heap memory that it keeps, the payload cannot be told from `T::default()`. It is
+    /// one that the store retains ([`StoreBuilder::retain`](super::StoreBuilder::retain)), or that of
+    /// an entity which has ended and has no reader left; only if there is neither, a new one is
+    /// constructed. [`Stats::hits`](crate::Stats::hits), [`Stats::misses`](crate::Stats::misses) and
+    /// [`Stats::created`](crate::Stats::created) count which it was. Nobody sees the entity before the
+    /// guard activates it.
     ///
     /// # Errors
-    /// As for [`spawn`](Store::spawn); `init` is not called then, and no payload is made or cleared
-    /// for the call.
+    /// As for [`spawn`](Store::spawn); then `init` is not called, and no payload is constructed or
+    /// cleared for the call.
     ///
     /// # Panics
-    /// When `init` or `T::default()` does: the reservation is cancelled, and the payload goes the
-    /// way of a cancelled one. A [`recycle`](Recycle::recycle) that panics is contained.
+    /// If `init` or `T::default()` does: the reservation is cancelled, and the payload is treated like
+    /// that of any cancelled entity. A panic of [`recycle`](Recycle::recycle) is contained.
     ///
     /// # Complexity
-    /// As for [`spawn`](Store::spawn) where the slot at hand has a payload, which is cleared in
-    /// place, without moving it. At most one payload beside it is cleared or dropped here.
+    /// As for [`spawn`](Store::spawn) if the slot that is taken has a payload, which is cleared in
+    /// place, without moving it. At most one other payload is cleared or dropped in the call.
     ///
     /// # Examples
     ///

@@ -1,8 +1,8 @@
 //! Which scene ids are in use in this process, and how far their generations have come.
 //!
 //! A handle is not reused for the life of the process: a store under the id of a dropped one
-//! starts above the highest generation that was issued under it. A lock, taken by the making and
-//! the closing of a store alone, and never across user code.
+//! starts above the highest generation that was issued under it. The records are behind a lock, which
+//! is taken only when a store is created or closed, and never held across user code.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -17,7 +17,7 @@ struct Record {
     live: bool,
     /// The highest generation issued under it.
     highest: u32,
-    /// When it was given back: a count, for the longest-unused.
+    /// The reading of the clock when it was given back, to find the one that is unused for longest.
     freed: u64,
 }
 
@@ -26,11 +26,11 @@ struct Scenes {
     used: BTreeMap<u16, Record>,
     /// Ids at and above this one were all used, or asked for by name.
     unused_below: u32,
+    /// How many ids were given back so far.
     clock: u64,
 }
 
-static SCENES: Mutex<Scenes> =
-    Mutex::new(Scenes { used: BTreeMap::new(), unused_below: 1 << 16, clock: 0 });
+static SCENES: Mutex<Scenes> = Mutex::new(Scenes::new());
 
 /// An id and the generation that its store starts above.
 #[derive(Clone, Copy, Debug)]
@@ -55,19 +55,20 @@ pub(super) fn take(asked: Option<SceneId>, last: NonZeroU32) -> Result<Lease, Co
 
 /// Gives an id back, with the highest generation that its store has issued.
 pub(super) fn give_back(scene: SceneId, highest: u32) {
-    let mut scenes = scenes();
-    scenes.clock += 1;
-    let freed = scenes.clock;
-    scenes.used.insert(scene.0, Record { live: false, highest, freed });
+    scenes().free(scene, highest);
 }
 
 /// Begins an execution of a model: each must find the same world.
 #[cfg(all(loom, test))]
 pub(crate) fn forget_all() {
-    *scenes() = Scenes { used: BTreeMap::new(), unused_below: 1 << 16, clock: 0 };
+    *scenes() = Scenes::new();
 }
 
 impl Scenes {
+    const fn new() -> Scenes {
+        Scenes { used: BTreeMap::new(), unused_below: 1 << 16, clock: 0 }
+    }
+
     fn take_named(&mut self, scene: SceneId, last: NonZeroU32) -> Result<Lease, ConfigError> {
         let floor = match self.used.get(&scene.0) {
             Some(record) if record.live => return Err(ConfigError::SceneInUse { scene }),
@@ -106,34 +107,29 @@ impl Scenes {
         self.used.insert(scene.0, Record { live: true, highest: floor, freed: 0 });
         Lease { scene, floor }
     }
+
+    fn free(&mut self, scene: SceneId, highest: u32) {
+        self.clock += 1;
+        self.used.insert(scene.0, Record { live: false, highest, freed: self.clock });
+    }
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 
-    fn empty() -> Scenes {
-        Scenes { used: BTreeMap::new(), unused_below: 1 << 16, clock: 0 }
-    }
-
-    fn give_back(scenes: &mut Scenes, scene: SceneId, highest: u32) {
-        scenes.clock += 1;
-        let freed = scenes.clock;
-        scenes.used.insert(scene.0, Record { live: false, highest, freed });
-    }
-
     #[test]
     fn take_any_prefers_never_used_then_longest_unused_and_passes_over_spent_ids() {
         let last = NonZeroU32::new(9).unwrap();
-        let mut scenes = empty();
+        let mut scenes = Scenes::new();
         scenes.take_named(SceneId(65_535), last).unwrap();
         for expected in (0..65_535).rev() {
             assert_eq!(scenes.take_any(last).unwrap().scene, SceneId(expected));
         }
         assert_eq!(scenes.take_any(last).unwrap_err(), ConfigError::NoScene);
-        give_back(&mut scenes, SceneId(3), 9);
-        give_back(&mut scenes, SceneId(2), 4);
-        give_back(&mut scenes, SceneId(1), 4);
+        scenes.free(SceneId(3), 9);
+        scenes.free(SceneId(2), 4);
+        scenes.free(SceneId(1), 4);
         let lease = scenes.take_any(last).unwrap();
         assert_eq!((lease.scene, lease.floor), (SceneId(2), 4));
         assert_eq!(scenes.take_any(last).unwrap().scene, SceneId(1));
@@ -143,11 +139,11 @@ mod tests {
     #[test]
     fn take_named_refuses_a_live_and_a_spent_id() {
         let last = NonZeroU32::new(2).unwrap();
-        let mut scenes = empty();
+        let mut scenes = Scenes::new();
         scenes.take_named(SceneId(5), last).unwrap();
         let in_use = scenes.take_named(SceneId(5), last).unwrap_err();
         assert_eq!(in_use, ConfigError::SceneInUse { scene: SceneId(5) });
-        give_back(&mut scenes, SceneId(5), 2);
+        scenes.free(SceneId(5), 2);
         let spent = scenes.take_named(SceneId(5), last).unwrap_err();
         assert_eq!(spent, ConfigError::GenerationsSpent { scene: SceneId(5), highest: 2, last });
     }

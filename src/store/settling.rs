@@ -1,5 +1,5 @@
-//! What a scene asks of its store, and no user may: to reach a payload without a pin, and to end an
-//! entity in two steps, with work to do in between. The second is in `ending`.
+//! What a scene may do with its store, and users may not: reach a payload without a pin, and end an
+//! entity in two steps with work in between, of which the second is in `ending`.
 
 use std::num::NonZeroU32;
 
@@ -43,8 +43,8 @@ impl<T: Send + Sync + 'static> Store<T> {
         Ok((Place::of(slot), word.state()))
     }
 
-    /// The state of an entity that exists: what is sealed does not any more. One look at the word tells
-    /// both, or what was gone would be there again for whoever looks twice.
+    /// The state of an entity that exists; a sealed one no longer does. Both are read from one load of the
+    /// word: with two, an entity could be seen to exist again after it had gone.
     pub(crate) fn existence(&self, h: Handle) -> Result<State, LookupError> {
         let core = self.core();
         let word = core.alive(&self.session(), h)?;

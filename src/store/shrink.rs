@@ -1,9 +1,9 @@
 //! `shrink`: the memory of wholly free segments goes back to the system.
 //!
 //! A segment may go when one call owns all its slots, each None and in no list. So the call takes
-//! the free slots out of circulation, counts them by segment, and puts back what it cannot use.
-//! Whoever looks for a slot meanwhile makes new ones. No user code runs. It waits for no pin, and a
-//! bounded time for calls that look an entity up without one.
+//! the free slots out of circulation, counts them by segment, and puts back those that it cannot give
+//! back. Spawns that need a slot meanwhile make new ones. No user code runs. The call waits for no pin,
+//! and only a bounded time for calls that look an entity up without one.
 
 use std::cmp::Reverse;
 use std::mem::take;
@@ -18,15 +18,15 @@ use crate::slot::{Slot, in_destructor};
 use crate::state::State;
 use crate::sync::PATIENCE;
 
-/// How often a call looks again for the attic, where somebody makes a segment again just now.
+/// How often a call tries again to enter the attic while another call restores a segment there.
 const LOOKS: u32 = 16;
 
-/// How often it leaves the processor to those who look an entity up without a pin: often enough for all of
-/// many more threads than cores to have had it.
+/// How often it yields the processor to calls that look an entity up without a pin: often enough for each of
+/// many more threads than cores to have had a turn.
 const TURNS: u32 = 128;
 
 impl<T> Core<T> {
-    /// Gives back what nothing needs; how many bytes.
+    /// Gives back the memory that is not needed; returns how many bytes.
     pub(super) fn shrink(&self, session: &Session) -> usize {
         if in_destructor::now() {
             return 0;
@@ -145,7 +145,7 @@ impl<T> Shrink<'_, T> {
         self.core.ebb(needed, there.map(Segment::range));
     }
 
-    /// Looks which segments may go; whether there are any.
+    /// Finds out which segments may go; returns whether there are any.
     fn look(&mut self) -> bool {
         let core = self.core;
         let mut any = false;
@@ -268,9 +268,9 @@ impl<T> Shrink<'_, T> {
 
     /// Puts what stays back into circulation, the lowest slots to be used first.
     ///
-    /// They serve at once, on the depot or in the magazine of this thread, which gets the lowest batch:
-    /// through limbo, others would have to make new ones meanwhile. So here the depot stands on its tag
-    /// alone, and not on Rule L. What somebody has put between them that is Dead goes through limbo.
+    /// They can be used at once, from the depot or from the magazine of this thread, which gets the lowest
+    /// batch: if they went through limbo, other calls would have to make new ones meanwhile. So here the
+    /// depot relies on its tag alone, and not on Rule L. Batches with Dead slots among them go through limbo.
     fn put_back(&mut self) {
         let mut indices = Vec::new();
         let sorted = reserve(&mut indices, self.loose).is_ok();
@@ -298,7 +298,7 @@ impl<T> Shrink<'_, T> {
         (0..batch.len()).all(|position| word(position).state() == State::None)
     }
 
-    /// Takes the indices of slots that are no more out of a batch.
+    /// Removes the indices of slots that no longer exist from a batch.
     fn forget_gone(&mut self, batch: &mut Owned) {
         for position in (0..batch.len()).rev() {
             let found = self.found(batch.at(position));
@@ -308,8 +308,8 @@ impl<T> Shrink<'_, T> {
         }
     }
 
-    /// Deals indices, in ascending order, to boxes that they came from. The last that is put on the depot
-    /// is taken first.
+    /// Deals indices, which are in ascending order, to the emptied boxes. The batch that is put on the depot
+    /// last is taken first.
     fn deal(&mut self, indices: &[Index]) {
         let fewest = indices.len().div_ceil(self.emptied.len().max(1));
         let size = self.core.full_batch().max(fewest).clamp(1, BATCH_CAPACITY);
@@ -322,7 +322,7 @@ impl<T> Shrink<'_, T> {
             for &index in dealt.iter().rev() {
                 batch.push(index);
             }
-            // They came from here and there.
+            // They came from different batches, with marks and without.
             batch.set_unmarked(false);
             self.core.unmark_all(&mut batch);
             match own.filter(|_| number == 0) {

@@ -1,7 +1,7 @@
 //! Statistics: sums over the tallies, and the window that `reset_stats` begins.
 //!
-//! Counting costs an operation a load and a store on a line that its thread has to itself. What is
-//! dear, the sums, is paid by whoever asks.
+//! Counting costs an operation a load and a store on a line that its thread has to itself. The sums are
+//! expensive, and computed only by calls that ask for them.
 
 use super::core::Core;
 use super::permits::Permits;
@@ -15,7 +15,7 @@ pub(super) struct Window {
     peak: usize,
 }
 
-/// How often a gauge is looked at again for a moment without beginnings.
+/// How often a gauge is read again to find a moment in which nothing began.
 const LOOKS: u32 = 3;
 
 /// Payloads given back since the store was made: what was overwritten was not.

@@ -8,7 +8,7 @@ use super::core::Core;
 use crate::reclaim::Gate;
 use crate::sync::Arc;
 
-/// A reference to a store that keeps neither the store open nor its memory.
+/// A weak reference to a store: it keeps neither the store open nor its memory allocated.
 ///
 /// # Examples
 ///
@@ -41,12 +41,12 @@ impl<T> WeakStore<T> {
         WeakStore { gate: Arc::clone(gate), core }
     }
 
-    /// A reference to the store, unless its last `Store` is gone.
+    /// Returns a reference to the store, or `None` if its last `Store` is gone.
     ///
-    /// Fails from the moment the last `Store` begins to drop, for ever.
+    /// From the moment the last `Store` begins to drop, it returns `None` for ever.
     #[must_use]
     pub fn upgrade(&self) -> Option<Store<T>> {
-        // The open stores own the memory together; who enters the gate is one of them.
+        // The open stores own the memory together; whoever enters the gate is one of them.
         self.gate.try_enter().then(|| Store { core: self.core })
     }
 }

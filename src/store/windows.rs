@@ -8,7 +8,7 @@ use super::marks::{WINDOW, dense, marked};
 use crate::segment::{Near, Run};
 use crate::slot::Slot;
 
-/// So many marks in a window make a row of it.
+/// How many marks make a window a row.
 const MANY: u32 = WINDOW as u32 * 3 / 8;
 
 /// Windows in one row at most.

@@ -1,5 +1,5 @@
-//! A roll: whether anybody is present, told from seats that each thread has to itself. Never
-//! modelled, never ordering anything: it only says how long waiting is worth while.
+//! A roll: whether any thread is present, told from seats that each thread writes alone. It is not
+//! modelled and orders nothing: it only tells how long waiting is worthwhile.
 
 use std::ptr;
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
 use crossbeam_utils::CachePadded;
 
-/// Every chair that was ever made; one that was given up is taken again.
+/// Every chair that was ever made; one that was given up is reused.
 #[derive(Clone, Debug)]
 pub(crate) struct Roll(Arc<Chairs>);
 
 #[derive(Debug)]
 struct Chairs(AtomicPtr<CachePadded<Chair>>);
 
-/// A line of one thread's own: it alone writes how many are present.
+/// A cache line that belongs to one thread, which alone writes how many are present.
 #[derive(Debug)]
 struct Chair {
     taken: AtomicBool,
@@ -35,7 +35,7 @@ impl Chairs {
         // Acquire: receives the chair and its link; pairs with the Release in `add`.
         let mut at = self.0.load(Ordering::Acquire);
         std::iter::from_fn(move || {
-            // SAFETY: a chair that was linked stays until the roll is dropped (invariant 10).
+            // SAFETY: a chair that was linked stays until the roll is dropped (invariant 11).
             let chair = unsafe { at.as_ref() }?;
             // Relaxed: set before the chair was linked.
             at = chair.next.load(Ordering::Relaxed);
@@ -57,7 +57,7 @@ impl Chairs {
             // Release: publishes the chair to `iter`. Nothing is unlinked, so there is no ABA.
             match self.0.compare_exchange_weak(first, chair, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return chair,
-                // SAFETY: made above, and nobody else has seen it (invariant 10).
+                // SAFETY: made above, and nobody else has seen it (invariant 11).
                 Err(actual) => (first, fresh) = (actual, unsafe { Box::from_raw(chair) }),
             }
         }
@@ -68,7 +68,7 @@ impl Drop for Chairs {
     fn drop(&mut self) {
         let mut at = *self.0.get_mut();
         while !at.is_null() {
-            // SAFETY: the roll goes, so nobody has a seat; `add` made it (invariant 10).
+            // SAFETY: the roll goes, so nobody has a seat; `add` made it (invariant 11).
             let mut chair = unsafe { Box::from_raw(at) };
             at = *chair.next.get_mut();
         }
@@ -101,7 +101,7 @@ impl Seat {
     #[inline]
     fn chair(&self) -> &Chair {
         // SAFETY: a chair stays until the roll is dropped, and the seat keeps the roll
-        // (invariant 10).
+        // (invariant 11).
         unsafe { &*self.chair }
     }
 

@@ -7,7 +7,7 @@ pub mod counting;
 use std::collections::HashSet;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
 use hatchery::{EntityId, Handle, SceneId, Stats};
@@ -189,6 +189,12 @@ pub fn finishes<R: Send + 'static>(body: impl FnOnce() -> R + Send + 'static) ->
         Ok(answer) => answer,
         Err(panic) => std::panic::resume_unwind(panic),
     }
+}
+
+/// Lets the tests of a file that need all processors run one at a time.
+pub fn take_turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What must hold between the numbers of a quiet store whose window counters were never reset.

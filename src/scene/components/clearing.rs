@@ -15,7 +15,7 @@ impl<C: Core> Components<C> {
     /// Drops every component. The block stays, if another actor may have a use for it: one that was too
     /// large for this actor would hold more of the next as well.
     ///
-    /// A component that panics keeps the others from nothing, and the block is freed.
+    /// If a component panics, the others are dropped all the same, and the block is freed.
     #[inline]
     pub(in crate::scene) fn clear(&mut self) {
         let Some(&Header { used, capacity, drops, .. }) = self.header() else { return };
@@ -95,7 +95,7 @@ impl<C: Core> Rest<C> {
 }
 
 impl<C: Core> Drop for Rest<C> {
-    /// What is left after a panic: the first one is on its way, and others do not join it.
+    /// Drops what is left after a panic; the panic is unwinding, so further ones are contained.
     fn drop(&mut self) {
         while contained(|| self.run()).is_none() {}
         if self.lent.is_none() {
@@ -110,7 +110,7 @@ impl<C: Core> Drop for Rest<C> {
 }
 
 impl<C: Core> Drop for Components<C> {
-    /// One that panics does not keep the others, nor the memory.
+    /// If a component panics, the others are dropped and the block is freed all the same.
     #[inline]
     fn drop(&mut self) {
         if self.block().is_some() {
