@@ -7,13 +7,16 @@
 //!
 //! The scheme is from K. Fraser, "Practical lock-freedom" (2004), in crossbeam's implementation.
 
+mod deferral;
 mod gate;
 mod local;
 mod outbox;
+mod registration;
 mod session;
 
 pub(crate) use gate::Gate;
-pub(crate) use session::{Registration, Session, claimed_here};
+pub(crate) use registration::Registration;
+pub(crate) use session::{Session, claimed_here};
 
 use crossbeam_epoch::Collector;
 

@@ -6,8 +6,9 @@ use std::rc::Rc;
 
 use crossbeam_epoch::Guard;
 
-use super::Domain;
+use super::deferral::{defer_in_place, flush, hand_on};
 use super::local::{self, Entry};
+use super::{Domain, Registration};
 use crate::free::{Circulation, Claimed, Magazine, Owned};
 use crate::memory::OutOfMemory;
 use crate::segment::Attic;
@@ -20,38 +21,6 @@ const STEPS_ASIDE: u32 = 64;
 /// ever.
 const STEPS_IN_VAIN: u32 = 4;
 const OFTEN_IN_VAIN: u32 = 8;
-
-/// That a thread is registered with a store, on the way to a session: what the thread owes is known
-/// before the session exists. A session that was changed before it is moved to where it stays would be
-/// read by wholes right after it was written by parts, which processors wait for.
-#[derive(Debug)]
-pub(crate) struct Registration(Rc<Entry>);
-
-impl Registration {
-    #[inline]
-    pub(crate) fn of(domain: &Domain) -> Registration {
-        Registration(local::entry(domain))
-    }
-
-    /// Whether the thread has handed garbage over since it was last asked: it owes the others a
-    /// look at how much there is. Readers owe nothing.
-    #[inline]
-    pub(crate) fn owes(&self) -> bool {
-        self.0.owes.get()
-    }
-
-    /// A session that lends payloads out: it repins only when its owner says so.
-    #[inline]
-    pub(crate) fn lending(self) -> Session {
-        Session::open(self.0, false)
-    }
-
-    /// The session of one call.
-    #[inline]
-    pub(crate) fn own(self) -> Session {
-        Session::open(self.0, true)
-    }
-}
 
 /// A pin, or less: an [unpinned](Session::unpinned) session reads no payload. While a pin lives, no payload
 /// that its thread could have seen is dropped.
@@ -127,7 +96,7 @@ impl Session {
     }
 
     #[inline]
-    fn open(entry: Rc<Entry>, own: bool) -> Session {
+    pub(super) fn open(entry: Rc<Entry>, own: bool) -> Session {
         entry.sessions.set(entry.sessions.get() + 1);
         if !own {
             entry.lending.enter();
@@ -373,50 +342,6 @@ impl Session {
             guard.repin();
         }
     }
-}
-
-/// Defers the way out of limbo of what is in the thread's outbox; moves what the thread has deferred to
-/// where others reach it, and asks the collector to advance: crossbeam has no other way to do either.
-///
-/// The grace period begins here, under the pin of whoever calls, and not with each hand-over.
-fn flush(entry: &Entry, guard: &Guard) {
-    if let Some((circulation, chain)) = entry.outbox.take() {
-        // The low bits tell the shard, and the call has three words.
-        let home = entry.home as u32;
-        circulation.count_hand_over(chain.batches());
-        pause_point!("hand-over counted, not deferred");
-        let ripen = move || circulation.ripen(chain, home as usize);
-        if planted("push without a grace period") {
-            ripen();
-        } else {
-            // SAFETY: the call owns the circulation and, by the hand-over, the chain; neither belongs
-            // to a thread, so any may run it, at any time (invariant 5, 7).
-            unsafe { defer_in_place(guard, ripen) };
-        }
-    }
-    guard.flush();
-}
-
-/// [`flush`] for whoever is about to move or end the pin, if there is something in the outbox.
-#[inline]
-fn hand_on(entry: &Entry, guard: &Guard) {
-    if !entry.outbox.is_empty() {
-        flush(entry, guard);
-    }
-}
-
-/// Defers a call that fits in the three words that crossbeam has room for: nothing is allocated for it.
-///
-/// # Safety
-/// * The call owns what it touches, and runs no user code: any thread may run it, at any time, after
-///   the store is gone as well.
-unsafe fn defer_in_place<F: FnOnce()>(guard: &Guard, call: F) {
-    // Not asked where a word has 32 bits, of which a chain takes three, nor in the models, whose
-    // counted references are longer: there crossbeam allocates.
-    const ASKED: bool = usize::BITS == 64 && !cfg!(all(loom, test));
-    const { assert!(!ASKED || size_of::<F>() <= 3 * size_of::<usize>(), "it would be allocated") };
-    // SAFETY: the caller's duty (invariant 7, 11).
-    unsafe { guard.defer_unchecked(call) };
 }
 
 /// # Safety
