@@ -125,6 +125,14 @@ pub fn held() -> Vec<Candidate> {
     all().into_iter().filter(held).collect()
 }
 
+/// Candidates that have keys of 8 bytes, with keys of 16.
+pub fn wide() -> Vec<Candidate> {
+    let mut list = List(Vec::new());
+    list.visit::<Wide<Pool<WORDS>>>("(sharded-slab Pool, keys of 16 bytes)", Kind::Mark);
+    list.visit::<Wide<Bare<WORDS>>>("(bare Treiber array, keys of 16 bytes)", Kind::Mark);
+    list.0
+}
+
 /// The candidate of a name.
 pub fn named(name: &str) -> Option<Candidate> {
     all().into_iter().find(|candidate| candidate.name == name)

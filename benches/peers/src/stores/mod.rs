@@ -12,6 +12,7 @@ mod papaya;
 mod scc;
 mod seed;
 mod sharded_slab;
+mod wide;
 
 pub use self::bare::Bare;
 pub use self::concurrent_slotmap::{Map, MapEach};
@@ -24,6 +25,7 @@ pub use self::papaya::{Papaya, PapayaEach};
 pub use self::scc::Scc;
 pub use self::seed::Seed;
 pub use self::sharded_slab::{Pool, Slab};
+pub use self::wide::Wide;
 
 /// A payload of so many words.
 pub type Payload<const N: usize> = [u64; N];
@@ -128,5 +130,6 @@ mod tests {
         keeps_what_it_is_given::<Dash<8>>();
         keeps_what_it_is_given::<Seed<8>>();
         keeps_what_it_is_given::<Bare<8>>();
+        keeps_what_it_is_given::<Wide<Bare<8>>>();
     }
 }
