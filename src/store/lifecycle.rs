@@ -303,7 +303,7 @@ impl<T> Core<T> {
     /// Ends an entity from any alive state.
     ///
     /// Seals it in its first step, so that it cannot kill and then lose to a revive.
-    #[inline]
+    #[inline(always)]
     pub(super) fn despawn(
         &self,
         session: &Session,

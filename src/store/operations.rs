@@ -96,6 +96,7 @@ macro_rules! shared_operations {
         ///
         /// # Complexity
         /// One compare-and-swap and a store for an Active entity that nobody holds.
+        #[inline(always)]
         pub fn despawn(&$this, h: Handle) -> Result<Reaped, TransitionError> {
             $store.core().despawn($changing, h, EndReason::Killed)
         }
