@@ -43,6 +43,10 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDequ
 /// ```
 pub trait Recycle: Default {
     /// Resets the value to the state of its `Default`, and keeps heap memory where it can.
+    ///
+    /// What it releases itself is recycled when it has returned, so that a chain of any length needs no
+    /// stack. So one that takes another object of the same pool or store each time, and releases it, never
+    /// ends.
     fn recycle(&mut self) {
         *self = Self::default();
     }

@@ -133,7 +133,8 @@ impl<T: Recycle + Send + 'static> Pool<T> {
     /// [`SpawnFailure::Exhausted`] if at some moment of the call every unit of the capacity, as
     /// grown so far, was on lease or held by another call in progress. Under `OverwriteOldest`, in
     /// addition, each lease was in use when the call examined it, though not necessarily all at the same
-    /// moment, or the call was made inside `recycle` or a destructor.
+    /// moment, or the call was made inside `recycle` or a destructor. An object that is released inside a
+    /// destructor, a store's included, is on lease until that destructor has returned.
     /// [`SpawnFailure::OutOfMemory`] if the system refused memory for a slot, or for a list of the
     /// oldest.
     ///

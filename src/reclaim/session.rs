@@ -106,6 +106,24 @@ impl Session {
         Session { guard: RefCell::new(Some(guard)), entry, magazine, own, looking: false }
     }
 
+    /// Runs user code inside the call that the session belongs to. It may block for as long as it likes,
+    /// so meanwhile the thread counts as one that lends payloads out: nobody waits long for such a one.
+    #[inline]
+    pub(crate) fn meanwhile<R>(&self, user: impl FnOnce() -> R) -> R {
+        struct Leave<'e>(&'e Entry);
+        impl Drop for Leave<'_> {
+            fn drop(&mut self) {
+                self.0.lending.leave();
+            }
+        }
+        if !self.own {
+            return user();
+        }
+        self.entry.lending.enter();
+        let _leave = Leave(&self.entry);
+        user()
+    }
+
     /// Pins, if the session has no pin yet.
     #[cold]
     pub(crate) fn ensure_pinned(&self) {

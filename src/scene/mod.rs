@@ -395,7 +395,9 @@ impl<C: Core> Drop for Scene<C> {
         if !self.is_shutdown {
             self.end();
         }
-        if !std::thread::panicking() {
+        if std::thread::panicking() {
+            self.panics.forget();
+        } else {
             self.panics.go_on();
         }
     }

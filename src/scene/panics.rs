@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::actor::{Actor, Core};
 use super::trace;
+use crate::slot::forget_panic;
 
 /// The first panic of a hook or a tick, which propagates to the caller when the scene is consistent again.
 #[derive(Default)]
@@ -53,7 +54,7 @@ impl Panics {
             self.0 = Some(panic);
         } else {
             // The payload of a panic is the user's, and may panic when it is dropped.
-            let _ = catch_unwind(AssertUnwindSafe(|| drop(panic)));
+            forget_panic(panic);
         }
     }
 
@@ -66,6 +67,13 @@ impl Panics {
     pub(super) fn take_over(&mut self, part: &mut Panics) {
         if let Some(panic) = part.0.take() {
             self.keep(panic);
+        }
+    }
+
+    /// Forgets the panic, because another one is on its way.
+    pub(super) fn forget(&mut self) {
+        if let Some(panic) = self.0.take() {
+            forget_panic(panic);
         }
     }
 

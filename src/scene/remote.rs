@@ -91,7 +91,8 @@ impl<C: Core> Link<C> {
 /// A reference to a scene for threads that do not drive it.
 ///
 /// Creating and killing are lock-free: a request goes into an inbox, which the scene empties at the
-/// start of its next frame. A remote keeps neither the scene alive nor its id in use.
+/// start of its next frame. A remote keeps neither the scene alive nor its id in use; a call that is in
+/// progress when the scene is dropped keeps the id until it returns.
 ///
 /// # Examples
 ///

@@ -13,7 +13,7 @@
 
 mod payload;
 
-pub(crate) use payload::{PayloadCell, contained, in_destructor};
+pub(crate) use payload::{PayloadCell, contained, forget_panic, in_destructor};
 
 use crate::word::StateWord;
 

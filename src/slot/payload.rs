@@ -99,8 +99,9 @@ pub(crate) fn contained<R>(user: impl FnOnce() -> R) -> Option<R> {
     }
 }
 
+/// Drops what a panic carried, which is the user's and may panic itself: then that is leaked.
 #[cold]
-fn forget_panic(panic: Box<dyn std::any::Any + Send>) {
+pub(crate) fn forget_panic(panic: Box<dyn std::any::Any + Send>) {
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
         std::mem::forget(second);
     }

@@ -29,7 +29,7 @@ impl<T> Core<T> {
         // Where a slot needs a permit, or the payload that is left in it may not be dropped here, each
         // goes the ordinary way.
         let short = self.permits.is_none() && !Self::nested();
-        while let Some(value) = values.next() {
+        while let Some(value) = session.meanwhile(|| values.next()) {
             // One by one, after the value is there: the iterator may use the store, or panic.
             let vacancy = if short { self.take_at_hand(session) } else { None };
             let handle = match vacancy {

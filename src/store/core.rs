@@ -222,7 +222,7 @@ impl<T> Core<T> {
         // SAFETY: the caller's compare-and-swap saw the entity Active, with Acquire, under a pin
         // that lasts until after the callback (invariant 2, 4).
         let payload = unsafe { slot.payload.get() };
-        if contained(|| on_dying(handle, payload, reason)).is_none() {
+        if session.meanwhile(|| contained(|| on_dying(handle, payload, reason))).is_none() {
             self.count(session, Event::DropPanicked);
         }
     }

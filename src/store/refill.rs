@@ -253,7 +253,8 @@ impl<T> Core<T> {
     }
 
     /// How often a call that is short of slots looks again. Without a reader that lends payloads
-    /// out nothing keeps a slot but calls in progress, however long they are off the processor.
+    /// out, and without a call that runs user code, nothing keeps a slot but calls in progress, however
+    /// long they are off the processor.
     pub(super) fn patience(&self, session: &Session, stuck: bool) -> u32 {
         match (session.may_repin(), self.domain.lends()) {
             (false, _) => SHORT_PATIENCE.min(PATIENCE),

@@ -256,7 +256,7 @@ impl<T> Core<T> {
         // SAFETY: the slot came out of a batch that has been through limbo, so no reader is left,
         // and this call has reserved it since (invariant 2, 4).
         let payload = unsafe { slot.payload.get_mut() };
-        if !in_destructor::run(|| (reuse.recycle)(payload)) {
+        if !session.meanwhile(|| in_destructor::run(|| (reuse.recycle)(payload))) {
             return true;
         }
         self.count(session, Event::DropPanicked);

@@ -187,9 +187,12 @@ impl<T> Core<T> {
     }
 
     /// Drops the payload that is left in a slot, unless it is retained: here, or, inside a
-    /// destructor, when the outermost
-    /// one has returned.
+    /// destructor, when the outermost one has returned.
     fn drop_last_payload(&self, session: &Session, slot: &Slot<T>) {
+        session.meanwhile(|| self.end_last_payload(session, slot));
+    }
+
+    fn end_last_payload(&self, session: &Session, slot: &Slot<T>) {
         if self.reuse.is_some() || in_destructor::now() {
             // SAFETY: the slot came out of a batch that has been through limbo, so no reader is
             // left, and the word said that the payload was not dropped yet (invariant 4).
