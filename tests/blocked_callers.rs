@@ -53,8 +53,10 @@ fn store() -> Store<Unit> {
     full.build().unwrap()
 }
 
+type Call = fn(&Store<Unit>);
+
 /// Calls of others that come to an end where the dead cannot be reclaimed.
-const OTHERS: [(&str, fn(&Store<Unit>)); 4] = [
+const OTHERS: [(&str, Call); 4] = [
     ("spawn", |store| {
         for _ in 0..8 {
             let Ok(unit) = store.spawn_active(Unit::Plain) else { return };

@@ -1,9 +1,7 @@
 //! The operations of an entity's life, for a session: what `Store` and `Pinned` have in common.
 
 use std::borrow::Borrow;
-use std::mem::ManuallyDrop;
 use std::num::NonZeroU32;
-use std::ptr;
 
 use super::core::{Core, Vacancy};
 use crate::error::{HoldError, LookupError, SpawnError, SpawnFailure, TransitionError};
@@ -81,33 +79,14 @@ impl<T> Core<T> {
         session: &Session,
         value: T,
     ) -> Result<Reserved<'_, T>, SpawnError<T>> {
-        let value = ManuallyDrop::new(value);
-        match self.reserve_at_hand(session) {
-            // SAFETY: it is moved out once: here, or below (invariant 5).
-            Some(vacancy) => Ok(self.furnish(vacancy, unsafe { ptr::read(&raw const *value) })),
-            None => self.spawn_pending_otherwise(session, ManuallyDrop::into_inner(value)),
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn spawn_pending_otherwise(
-        &self,
-        session: &Session,
-        value: T,
-    ) -> Result<Reserved<'_, T>, SpawnError<T>> {
-        match self.reserve_otherwise(session) {
-            Ok(vacancy) => Ok(self.furnish(vacancy, value)),
+        match self.reserve(session) {
+            Ok(vacancy) => {
+                // SAFETY: the vacancy is owned, and its cell is empty (invariant 5).
+                unsafe { vacancy.slot.payload.write(value) };
+                Ok(self.guard_vacancy(vacancy))
+            }
             Err(failure) => Err(SpawnError { value, failure }),
         }
-    }
-
-    /// The way from a vacancy to a Pending entity.
-    #[inline(always)]
-    fn furnish<'c>(&'c self, vacancy: Vacancy<'c, T>, value: T) -> Reserved<'c, T> {
-        // SAFETY: the vacancy is owned, and its cell is empty (invariant 5).
-        unsafe { vacancy.slot.payload.write(value) };
-        self.guard_vacancy(vacancy)
     }
 
     /// A Pending and guarded entity whose payload is still to be made. Nobody reads it, but
@@ -128,42 +107,19 @@ impl<T> Core<T> {
 
     /// Spawn and activate in a single store: None → Pending → Active, which nobody could see apart.
     ///
-    /// In line where it is called, so that the payload is made in its slot. A payload that came by memory
-    /// would be read by wholes right after it was written by parts, which processors wait for, and the
-    /// next compare-and-swap waits for them. For the same reason the session ends before there is a
-    /// `Result`, which is in memory, while a handle that may be missing is in registers.
+    /// Inlined, and no call gets the address of the value: so compilers write the payload straight into
+    /// its slot. If it came by way of the stack, it would be loaded 16 bytes at a time right after it was
+    /// stored 8 at a time; the loads wait until those stores have reached the cache, and the next
+    /// compare-and-swap waits for the loads. For the same reason the session is made here, by the caller's
+    /// closure, and not moved.
     #[inline(always)]
     pub(super) fn spawn_active<S: Borrow<Session>>(
         &self,
-        session: impl Fn() -> S,
+        session: impl FnOnce() -> S,
         value: T,
     ) -> Result<Handle, SpawnError<T>> {
-        let value = ManuallyDrop::new(value);
-        // SAFETY: it is moved out once: by this call if it answers a handle, and else below
-        // (invariant 5).
-        let at_hand = unsafe { self.spawn_at_hand(session().borrow(), &value) };
-        match at_hand {
-            Some(handle) => Ok(handle),
-            None => self.spawn_otherwise(session().borrow(), ManuallyDrop::into_inner(value)),
-        }
-    }
-
-    /// A spawn into a slot that lies ready, which is the usual one.
-    ///
-    /// # Safety
-    /// * If a handle comes back, the value was moved out.
-    #[inline(always)]
-    unsafe fn spawn_at_hand(&self, session: &Session, value: &ManuallyDrop<T>) -> Option<Handle> {
-        let vacancy = self.reserve_at_hand(session)?;
-        // SAFETY: the caller's duty: this is the one move (invariant 5).
-        let value = unsafe { ptr::read(&raw const **value) };
-        Some(self.show(vacancy, value))
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn spawn_otherwise(&self, session: &Session, value: T) -> Result<Handle, SpawnError<T>> {
-        match self.reserve_otherwise(session) {
+        let session = session();
+        match self.reserve(session.borrow()) {
             Ok(vacancy) => Ok(self.show(vacancy, value)),
             Err(failure) => Err(SpawnError { value, failure }),
         }
@@ -250,7 +206,7 @@ impl<T> Core<T> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn kill(&self, session: &Session, h: Handle) -> Result<(), TransitionError> {
         let slot = self.find(h)?;
         pause_point!("found, not killed");
@@ -286,7 +242,7 @@ impl<T> Core<T> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn reap(&self, session: &Session, h: Handle) -> Result<Reaped, TransitionError> {
         let slot = self.find(h)?;
         let word = slot

@@ -47,7 +47,7 @@ macro_rules! shared_operations {
         ///
         /// # Complexity
         /// One compare-and-swap, tried again when holds change the word at the same time.
-        #[inline]
+        #[inline(always)]
         pub fn kill(&$this, h: Handle) -> Result<(), TransitionError> {
             $store.core().kill($changing, h)
         }
@@ -81,7 +81,7 @@ macro_rules! shared_operations {
         ///
         /// # Complexity
         /// One compare-and-swap; one allocation of 2 KiB for each batch of Dead slots.
-        #[inline]
+        #[inline(always)]
         pub fn reap(&$this, h: Handle) -> Result<Reaped, TransitionError> {
             $store.core().reap($changing, h)
         }

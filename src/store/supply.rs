@@ -7,10 +7,11 @@ use std::num::NonZeroU32;
 
 use super::core::{Core, Vacancy};
 use crate::error::SpawnFailure;
-use crate::free::Event;
+use crate::free::{Claimed, Event};
+use crate::handle::Handle;
 use crate::memory::OutOfMemory;
 use crate::reclaim::Session;
-use crate::segment::Near;
+use crate::segment::{Index, Near};
 use crate::slot::{Slot, in_destructor};
 use crate::state::State;
 use crate::sync::planted;
@@ -23,12 +24,16 @@ impl From<OutOfMemory> for SpawnFailure {
 
 impl<T> Core<T> {
     /// A slot for one more entity, permit included, or the count of a refusal.
+    ///
+    /// The usual way and the other one come together in the parts of a vacancy, which are in registers. If
+    /// both made a whole one, it would be in memory, because the call makes its own there.
     #[inline(always)]
     pub(super) fn reserve(&self, session: &Session) -> Result<Vacancy<'_, T>, SpawnFailure> {
-        match self.reserve_at_hand(session) {
-            Some(vacancy) => Ok(vacancy),
-            None => self.reserve_otherwise(session),
+        if let Some(vacancy) = self.reserve_at_hand(session) {
+            return Ok(vacancy);
         }
+        let (forced, magazine, handle, index, slot) = self.reserve_otherwise(session)?;
+        Ok(Vacancy { slot, index, handle, magazine, forced })
     }
 
     /// The slot on top of the magazine, with a permit of the thread's own shard.
@@ -47,12 +52,15 @@ impl<T> Core<T> {
 
     /// A slot that does not lie ready.
     #[cold]
-    pub(super) fn reserve_otherwise(
+    #[inline(never)]
+    fn reserve_otherwise(
         &self,
         session: &Session,
-    ) -> Result<Vacancy<'_, T>, SpawnFailure> {
+    ) -> Result<(bool, Claimed<'_>, Handle, Index, &Slot<T>), SpawnFailure> {
         session.ensure_pinned();
-        self.reserve_by(session, || self.take_vacancy(session), |vacancy| vacancy)
+        let vacancy = self.reserve_by(session, || self.take_vacancy(session), |vacancy| vacancy)?;
+        let Vacancy { slot, index, handle, magazine, forced } = vacancy;
+        Ok((forced, magazine, handle, index, slot))
     }
 
     /// What `take` finds in the way of a slot, permit included, or the count of a refusal; `bare`
