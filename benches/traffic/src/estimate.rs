@@ -3,8 +3,8 @@
 use crate::drive::Drive;
 use crate::simulation::Outcome;
 
-/// Instructions in a nanosecond while no line has to come. A life of 225 of them takes 36 ns on the
-/// machine of `docs/performance.md`, its read-modify-writes on private lines included.
+/// Instructions in a nanosecond while no line has to come. A life of 225 of them took 36 ns on the
+/// Intel machine of `docs/performance.md`, its read-modify-writes on private lines included.
 pub const INSTRUCTIONS: f64 = 6.0;
 
 /// Nanoseconds until a line has come, or others have lost it, within a socket.
