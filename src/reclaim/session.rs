@@ -110,18 +110,17 @@ impl Session {
     /// so meanwhile the thread counts as one that lends payloads out: nobody waits long for such a one.
     #[inline]
     pub(crate) fn meanwhile<R>(&self, user: impl FnOnce() -> R) -> R {
-        struct Leave<'e>(&'e Entry);
-        impl Drop for Leave<'_> {
-            fn drop(&mut self) {
-                self.0.lending.leave();
-            }
-        }
-        if !self.own {
-            return user();
-        }
-        self.entry.lending.enter();
-        let _leave = Leave(&self.entry);
+        let _lending = self.lend();
         user()
+    }
+
+    /// Has the thread count as one that lends payloads out, if it does not do so already.
+    #[inline]
+    pub(crate) fn lend(&self) -> Lending<'_> {
+        if self.own {
+            self.entry.lending.enter();
+        }
+        Lending(self)
     }
 
     /// Pins, if the session has no pin yet.
@@ -379,6 +378,19 @@ pub(crate) fn claimed_here<'c>(domain: &Domain, owner: &'c Circulation) -> Optio
     // SAFETY: an open session of this thread has claimed it: the last one that is closed takes it
     // out of the entry (invariant 5, 11).
     Some(unsafe { claimed_by_us(owner, magazine) })
+}
+
+/// As long as it is there, the thread of a session counts as one that lends payloads out.
+#[derive(Debug)]
+pub(crate) struct Lending<'s>(&'s Session);
+
+impl Drop for Lending<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.0.own {
+            self.0.entry.lending.leave();
+        }
+    }
 }
 
 impl Drop for Session {

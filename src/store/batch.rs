@@ -29,15 +29,23 @@ impl<T> Core<T> {
         // Where a slot needs a permit, or the payload that is left in it may not be dropped here, each
         // goes the ordinary way.
         let short = self.permits.is_none() && !Self::nested();
-        while let Some(value) = session.meanwhile(|| values.next()) {
+        // The iterator may block. Not at each of its steps, which costs more than all else that a batch
+        // saves: so not while this call itself waits for a slot, or it would not wait long.
+        let mut lending = Some(session.lend());
+        while let Some(value) = values.next() {
             // One by one, after the value is there: the iterator may use the store, or panic.
             let vacancy = if short { self.take_at_hand(session) } else { None };
             let handle = match vacancy {
                 Some(vacancy) => self.show(vacancy, value),
-                None => match self.spawn_other(session, value) {
-                    Ok(handle) => handle,
-                    Err(refused) => return Err(Self::refused_batch(spawned, refused, values)),
-                },
+                None => {
+                    drop(lending.take());
+                    let other = self.spawn_other(session, value);
+                    lending = Some(session.lend());
+                    match other {
+                        Ok(handle) => handle,
+                        Err(refused) => return Err(Self::refused_batch(spawned, refused, values)),
+                    }
+                }
             };
             spawned.push(handle);
             if spawned.len() % REPIN_EVERY == 0 {
