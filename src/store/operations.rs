@@ -95,7 +95,7 @@ macro_rules! shared_operations {
         /// [`TransitionError::Lookup`] for an entity that has ended.
         ///
         /// # Complexity
-        /// One compare-and-swap and a store for an Active entity that nobody holds.
+        /// One compare-and-swap for an Active entity that nobody holds, and a store more where `on_dying` is told.
         #[inline(always)]
         pub fn despawn(&$this, h: Handle) -> Result<Reaped, TransitionError> {
             $store.core().despawn($changing, h, EndReason::Killed)
