@@ -49,7 +49,7 @@ impl StateWord {
     #[inline]
     pub(crate) fn set(&self, word: SlotWord) {
         // Relaxed: who owns the slot reads its own store; who looks at it from outside reads
-        // nothing behind a word that is None, Pending or Dead (R2).
+        // nothing behind a word that is None, Pending or Dead (invariant 2).
         self.0.store(word, Ordering::Relaxed);
     }
 
@@ -57,7 +57,7 @@ impl StateWord {
     #[inline]
     pub(crate) fn publish(&self, generation: u32) {
         // Release P1: publishes the payload to every `read` that sees Active. A store suffices:
-        // the slot is free or guarded, so nobody else may change its word (R1).
+        // the slot is free or guarded, so nobody else may change its word (invariant 3).
         self.0.store(SlotWord::new(generation, State::Active), ord!(Release: P1));
     }
 
@@ -207,7 +207,7 @@ impl StateWord {
     #[inline]
     pub(crate) fn unmark(&self, generation: u32) {
         // Release U1: publishes what the user wrote to whoever takes the object away (`revoke`).
-        // A store suffices: nobody but its lease changes a word that is in use (R1).
+        // A store suffices: nobody but its lease changes a word that is in use (invariant 3).
         self.0.store(SlotWord::leased(generation), ord!(Release: U1));
     }
 
