@@ -53,7 +53,7 @@ impl<T> Core<T> {
         self.put_into(session, magazine, index);
     }
 
-    /// `bury_with` where the thread has no magazine at hand.
+    /// `bury_with` where the thread has no magazine at hand: it claims one, if there is memory for it.
     #[cold]
     #[inline(never)]
     fn bury_without_magazine(
@@ -63,21 +63,14 @@ impl<T> Core<T> {
         event: Event,
         permits: Option<&Permits>,
     ) {
-        let magazine = self.magazine(session);
-        match magazine {
-            Some(magazine) => {
-                magazine.tally.of(event).add_owned(1);
-                magazine.peak.fall();
-            }
-            None => self.count_foreign(session.home(), event),
+        if self.magazine(session).is_some() {
+            return self.bury_with(session, index, event, permits);
         }
+        self.count_foreign(session.home(), event);
         if let Some(permits) = permits {
             permits.give(session.home());
         }
-        match magazine {
-            Some(magazine) => self.put_into(session, magazine, index),
-            None => self.put_dead(session.home(), index),
-        }
+        self.put_dead(session.home(), index);
     }
 
     /// [`bury`](Self::bury) for many slots, in a store without a capacity.

@@ -200,6 +200,7 @@ impl<T> Core<T> {
         session.meanwhile(|| self.end_last_payload(session, slot));
     }
 
+    /// [`drop_last_payload`](Core::drop_last_payload), which is user code.
     fn end_last_payload(&self, session: &Session, slot: &Slot<T>) {
         if self.reuse.is_some() || in_destructor::now() {
             // SAFETY: the slot came out of a batch that has been through limbo, so no reader is
