@@ -1,7 +1,6 @@
-//! What the types rule out: each file of `ui/` must not compile, for the reason
-//! that its `.stderr` gives; those of `ui/pass/` must. When the words change and
-//! the reason does not, `TRYBUILD=overwrite cargo test --test compile_fail`
-//! writes them anew.
+//! What the types rule out: each file of `fail/` must not compile, for the reason that its `.stderr`
+//! gives; those of `pass/` must. When the words change and the reason does not,
+//! `TRYBUILD=overwrite cargo test --test ui` writes them anew.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,8 +22,8 @@ fn misuse_does_not_compile_and_rightful_use_does() {
         unsafe { std::env::set_var("TRYBUILD", "overwrite") };
     }
     let cases = trybuild::TestCases::new();
-    cases.pass("tests/ui/pass/*.rs");
-    cases.compile_fail(if same_words { "tests/ui/*.rs".into() } else { copies().join("*.rs") });
+    cases.pass("pass/*.rs");
+    cases.compile_fail(if same_words { "fail/*.rs".into() } else { copies().join("*.rs") });
 }
 
 /// The cases without the words they are held against.
@@ -32,7 +31,7 @@ fn copies() -> PathBuf {
     let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ui");
     let _ = std::fs::remove_dir_all(&to);
     std::fs::create_dir_all(&to).unwrap();
-    for entry in std::fs::read_dir("tests/ui").unwrap() {
+    for entry in std::fs::read_dir("fail").unwrap() {
         let from = entry.unwrap().path();
         if from.extension().is_some_and(|extension| extension == "rs") {
             std::fs::copy(&from, to.join(from.file_name().unwrap())).unwrap();
