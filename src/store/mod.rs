@@ -3,6 +3,7 @@
 #[macro_use]
 mod operations;
 
+mod ahead;
 mod batch;
 mod builder;
 mod burial;

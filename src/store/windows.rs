@@ -2,6 +2,7 @@
 //! scattered, and all in a row, where most have one.
 
 use std::ops::Range;
+use std::{iter, mem};
 
 use super::core::Core;
 use super::marks::{WINDOW, dense, marked};
@@ -14,14 +15,6 @@ const MANY: u32 = WINDOW as u32 * 3 / 8;
 /// Windows in one row at most.
 const ROW: usize = 16;
 
-/// A slot that is marked.
-#[derive(Debug)]
-pub(super) struct Marked<'c, T> {
-    pub(super) slot: &'c Slot<T>,
-    pub(super) index: u32,
-    pub(super) place: Near,
-}
-
 /// Slots that follow one another in a segment.
 #[derive(Debug)]
 pub(super) struct Row<'c, T> {
@@ -31,15 +24,60 @@ pub(super) struct Row<'c, T> {
     pub(super) place: Near,
 }
 
+impl<T> Default for Row<'_, T> {
+    fn default() -> Self {
+        Row { slots: &[], index: 0, place: Near::of(0) }
+    }
+}
+
+/// The marked slots of a window, which are taken one by one.
+#[derive(Debug)]
+pub(super) struct Window<'c, T> {
+    row: Row<'c, T>,
+    /// Which slots are marked and were not taken, a bit for each.
+    marked: u64,
+}
+
+impl<T> Default for Window<'_, T> {
+    fn default() -> Self {
+        Window { row: Row::default(), marked: 0 }
+    }
+}
+
+impl<'c, T> Window<'c, T> {
+    pub(super) fn place(&self) -> Near {
+        self.row.place
+    }
+
+    /// How many slots can be taken.
+    pub(super) fn len(&self) -> usize {
+        self.marked.count_ones() as usize
+    }
+
+    /// The slots that can be taken.
+    #[inline(always)]
+    pub(super) fn slots(&self) -> impl Iterator<Item = &'c Slot<T>> {
+        let mut all = Window { row: Row { ..self.row }, ..*self };
+        iter::from_fn(move || all.take()).map(|(_, slot)| slot)
+    }
+
+    /// Takes the next slot, with its index.
+    #[inline(always)]
+    pub(super) fn take(&mut self) -> Option<(u32, &'c Slot<T>)> {
+        let offset = self.marked.trailing_zeros();
+        // None are left: then the offset is beyond every window.
+        let slot = self.row.slots.get(offset as usize)?;
+        self.marked &= self.marked - 1;
+        Some((self.row.index + offset, slot))
+    }
+}
+
 /// The slots of some indices, a window at a time.
 #[derive(Debug)]
 pub(super) struct Windows<'c, T> {
     core: &'c Core<T>,
-    /// The window, or the row.
-    here: Row<'c, T>,
-    /// Which slots of the window are marked and were not taken, a bit for each; not zero for a row that
-    /// was not taken.
-    marked: u64,
+    /// What was found and not taken: a window, or a row, if it has marks.
+    found: Window<'c, T>,
     is_row: bool,
     /// What is left of the segment behind it.
     rest: Run<'c, T>,
@@ -51,20 +89,16 @@ pub(super) struct Windows<'c, T> {
 impl<'c, T> Windows<'c, T> {
     pub(super) fn over(core: &'c Core<T>, indices: Range<u64>) -> Windows<'c, T> {
         let Range { start: at, end } = indices;
-        let here = Row { slots: &[], index: 0, place: Near::of(at) };
-        Windows { core, here, marked: 0, is_row: false, rest: Run::default(), at, end }
+        Windows { core, found: Window::default(), is_row: false, rest: Run::default(), at, end }
     }
 
-    /// The next marked slot, unless a row comes before it.
+    /// The next window that has marked slots, unless a row comes before it.
     #[inline(always)]
-    pub(super) fn next_scattered(&mut self) -> Option<Marked<'c, T>> {
+    pub(super) fn next_window(&mut self) -> Option<Window<'c, T>> {
         if !self.find() || self.is_row {
             return None;
         }
-        let offset = self.marked.trailing_zeros();
-        self.marked &= self.marked - 1;
-        let Row { slots, index, place } = self.here;
-        Some(Marked { slot: slots.get(offset as usize)?, index: index + offset, place })
+        Some(mem::take(&mut self.found))
     }
 
     /// The row that is next, unless a scattered slot is.
@@ -73,15 +107,13 @@ impl<'c, T> Windows<'c, T> {
         if !self.find() || !self.is_row {
             return None;
         }
-        self.marked = 0;
-        let Row { slots, index, place } = self.here;
-        Some(Row { slots, index, place })
+        Some(mem::take(&mut self.found).row)
     }
 
     /// Finds a window, or a row, from which something is left to take; whether there is one.
     #[inline(always)]
     fn find(&mut self) -> bool {
-        while self.marked == 0 {
+        while self.found.marked == 0 {
             if self.rest.slots.is_empty() {
                 if self.at >= self.end {
                     return false;
@@ -103,9 +135,10 @@ impl<'c, T> Windows<'c, T> {
         let row = dense(self.rest.marks, ROW);
         let length = if row > 0 { row } else { self.rest.slots.len().min(WINDOW) };
         let (Run { slots, marks }, rest) = self.rest.split_at(length);
-        self.marked = if row > 0 { u64::MAX } else { marked(marks) };
-        self.is_row = self.marked.count_ones() >= MANY;
-        self.here = Row { slots, index: self.at as u32, place: Near::of(self.at) };
+        let marked = if row > 0 { u64::MAX } else { marked(marks) };
+        self.is_row = marked.count_ones() >= MANY;
+        let row = Row { slots, index: self.at as u32, place: Near::of(self.at) };
+        self.found = Window { row, marked };
         self.rest = rest;
         self.at += length as u64;
     }
