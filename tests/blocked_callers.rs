@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hatchery::{Limits, Store};
+use hatchery::{Handle, Limits, Store};
 
 /// A wait for calls that are merely off the processor takes some ten seconds, one for a reader a tenth.
 const LONG: Duration = Duration::from_secs(5);
@@ -115,6 +115,52 @@ fn others_go_on_beside_a_destructor() {
         let unit = store.spawn_active(Unit::BlocksInDrop(barrier)).map_err(|e| e.failure);
         store.despawn(unit.unwrap()).unwrap();
         store.reclaim();
+    });
+}
+
+/// Ends an entity that may be Pending.
+type End = fn(&Store<Unit>, Handle);
+
+#[test]
+fn others_go_on_beside_the_destructor_of_a_pending_one() {
+    fn blocked(store: &Store<Unit>, barrier: Barrier, end: End) {
+        let unit = store.spawn(Unit::BlocksInDrop(barrier)).map_err(|e| e.failure);
+        end(store, unit.unwrap().detach());
+    }
+    assert_short("cancel", |store, barrier| {
+        blocked(store, barrier, |store, unit| store.cancel(unit).unwrap());
+    });
+    assert_short("despawn", |store, barrier| {
+        blocked(store, barrier, |store, unit| _ = store.despawn(unit).unwrap());
+    });
+    assert_short("despawn_batch", |store, barrier| {
+        blocked(store, barrier, |store, unit| assert_eq!(store.despawn_batch(&[unit]), 1));
+    });
+    assert_short("clear", |store, barrier| {
+        blocked(store, barrier, |store, _| assert_eq!(store.clear(), 1));
+    });
+    assert_short("drop of a guard", |store, barrier| {
+        let unit = store.spawn(Unit::BlocksInDrop(barrier)).map_err(|e| e.failure);
+        drop(unit.unwrap());
+    });
+}
+
+#[test]
+fn others_go_on_beside_the_destructor_of_an_iterator() {
+    struct Nothing(Barrier);
+    impl Iterator for Nothing {
+        type Item = Unit;
+        fn next(&mut self) -> Option<Unit> {
+            None
+        }
+    }
+    impl Drop for Nothing {
+        fn drop(&mut self) {
+            self.0.block();
+        }
+    }
+    assert_short("an iterator's destructor", |store, barrier| {
+        assert_eq!(store.spawn_batch(Nothing(barrier)).map_err(|e| e.failure).unwrap(), []);
     });
 }
 

@@ -52,6 +52,8 @@ impl<T> Core<T> {
                 session.refresh();
             }
         }
+        // Here, where it may block, and before there is a result that a panic would leak.
+        drop(values);
         Ok(spawned)
     }
 

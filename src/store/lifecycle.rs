@@ -202,7 +202,7 @@ impl<T> Core<T> {
 
     pub(super) fn cancel(&self, session: &Session, h: Handle) -> Result<(), TransitionError> {
         let value = self.cancel_taking(session, h)?;
-        self.drop_taken(value);
+        session.meanwhile(|| self.drop_taken(value));
         Ok(())
     }
 
