@@ -111,7 +111,8 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
     /// `clear`, Overwritten for an entity that was ended to make room. It is not called when the store
     /// is dropped, nor for an entity that was Dying already when it was overwritten.
     ///
-    /// The callback may call the store. A spawn inside a callback for an overwritten entity that would
+    /// The callback may call the store; where it ends further entities, their callbacks run inside it, on
+    /// the same stack. A spawn inside a callback for an overwritten entity that would
     /// have to overwrite another one is refused as exhausted, so that callbacks cannot cause each other
     /// without end. A panic is contained and counted in
     /// [`Stats::drop_panics`](crate::Stats::drop_panics). [`EndReason`] has an example.
