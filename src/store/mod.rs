@@ -8,6 +8,7 @@ mod batch;
 mod builder;
 mod burial;
 mod core;
+mod drain;
 mod ending;
 mod evict;
 mod growth;
