@@ -27,10 +27,12 @@ mod claim;
 mod magazine;
 mod peak;
 mod pocket;
+mod tally;
 mod treiber;
 
 pub(crate) use batch::{BATCH_CAPACITY, Owned};
 pub(crate) use chain::Chain;
 pub(crate) use circulation::Circulation;
-pub(crate) use magazine::{Claimed, Event, Magazine, Put};
+pub(crate) use magazine::{Claimed, Magazine, Put};
+pub(crate) use tally::Event;
 pub(crate) use treiber::{TaggedHead, TaggedStack};
