@@ -43,9 +43,34 @@ pub(crate) struct Magazine {
     pub(crate) peak: Peak,
     /// Refills in a row that grew the store before they gathered what lay about.
     pub(crate) growths: Counter,
-    /// Twice the number of batches for which it is believed what was found when it was last looked whether
-    /// many slots lie free, and one more if they did.
-    pub(crate) found_free: Counter,
+    /// Whether its owner found many slots free when it last looked.
+    pub(crate) many_free: CachedAnswer,
+}
+
+/// A yes or no that is costly to find out, kept for a number of uses. Only the magazine's owner asks.
+///
+/// In one word: twice the uses left, plus one for a yes.
+#[derive(Debug)]
+pub(crate) struct CachedAnswer(Counter);
+
+impl CachedAnswer {
+    const fn none() -> CachedAnswer {
+        CachedAnswer(Counter::new(0))
+    }
+
+    /// The answer, if it has a use left, which this is.
+    #[inline]
+    pub(crate) fn recall(&self) -> Option<bool> {
+        let kept = self.0.get();
+        self.0.set(kept.checked_sub(2)?);
+        Some(kept % 2 == 1)
+    }
+
+    /// Keeps an answer for so many uses.
+    #[inline]
+    pub(crate) fn keep(&self, answer: bool, uses: u64) {
+        self.0.set(2 * uses + u64::from(answer));
+    }
 }
 
 /// What became of an index that was given back.
@@ -75,7 +100,7 @@ impl Magazine {
             tally: Tally::new(),
             peak: Peak::new(),
             growths: Counter::new(0),
-            found_free: Counter::new(0),
+            many_free: CachedAnswer::none(),
         }
     }
 
@@ -255,5 +280,21 @@ impl<'m> Claimed<'m> {
     /// Takes the batch of Dead slots away, if there is one.
     pub(crate) fn collect(&self) -> Option<Owned> {
         self.pockets(Pockets::close)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::CachedAnswer;
+
+    #[test]
+    fn answer_is_recalled_as_often_as_it_is_kept_for() {
+        let cached = CachedAnswer::none();
+        assert_eq!(cached.recall(), None);
+        for answer in [true, false] {
+            cached.keep(answer, 2);
+            assert_eq!([(); 3].map(|()| cached.recall()), [Some(answer), Some(answer), None]);
+            assert_eq!(cached.recall(), None, "for good");
+        }
     }
 }
