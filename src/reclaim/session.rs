@@ -42,7 +42,7 @@ pub(crate) struct Session {
 
 impl Session {
     /// A session that lends payloads out.
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(crate) fn lending(domain: &Domain) -> Session {
         Registration::of(domain).lending()
     }
