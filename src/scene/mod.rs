@@ -183,7 +183,32 @@ use crate::sync::Arc;
 ///
 /// # Examples
 ///
-/// See the [module](self).
+/// The [module](self) has a longer one.
+///
+/// ```
+/// # use hatchery::scene::{Actor, Core, Scene, TickContext};
+/// # struct Unit;
+/// # impl Core for Unit {
+/// #     type Definition = ();
+/// #     type Position = [f32; 2];
+/// #     type Public = ();
+/// #     fn construct(_: [f32; 2]) -> Unit { Unit }
+/// #     fn init(_: &mut Actor<Unit>, _: &()) {}
+/// #     fn publish(_: &Actor<Unit>) {}
+/// #     fn tick(actor: &mut Actor<Unit>, _: &TickContext<'_, Unit>, dt: f32) {
+/// #         actor.position[0] += dt;
+/// #     }
+/// # }
+/// let mut scene = Scene::<Unit>::builder().build()?; // its actors move to the right
+/// let unit = scene.create_actor([0.0, 0.0], &(), |_| ())?;
+/// scene.set_time_scale(2.0);
+/// scene.tick(0.5);
+/// assert_eq!(scene.actor(unit)?.position, [1.0, 0.0]);
+///
+/// scene.shutdown();
+/// assert!(scene.state(unit).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Scene<C: Core> {
     registry: Registry<C>,
     services: Services,
@@ -268,7 +293,7 @@ impl<C: Core> Scene<C> {
         self.registry.get(h)
     }
 
-    /// As [`actor`](Scene::actor), mutably.
+    /// Returns an actor that is Active or Dying, to be changed.
     ///
     /// # Errors
     /// As for [`actor`](Scene::actor).
