@@ -335,7 +335,7 @@ impl<T: Send + Sync + 'static> Store<T> {
         self.reclaim_up_to(usize::MAX)
     }
 
-    /// Like [`reclaim`](Store::reclaim), with at most `budget` payloads dropped.
+    /// Frees Dead slots, as [`reclaim`](Store::reclaim) does, with at most `budget` payloads dropped.
     pub fn reclaim_up_to(&self, budget: usize) -> usize {
         self.core().reclaim(&self.session(), budget)
     }
