@@ -41,13 +41,14 @@ pub(crate) struct Magazine {
     pockets: UnsafeCell<Pockets>,
     pub(crate) tally: Tally,
     pub(crate) peak: Peak,
-    /// Refills in a row that grew the store before they gathered what lay about.
+    /// Refills in a row that grew the store before they gathered scattered free slots.
     pub(crate) growths: Counter,
     /// Whether its owner found many slots free when it last looked.
     pub(crate) many_free: CachedAnswer,
 }
 
-/// A yes or no that is costly to find out, kept for a number of uses. Only the magazine's owner asks.
+/// A yes or no that is costly to find out, kept for a number of uses. Only the magazine's owner
+/// asks.
 ///
 /// In one word: twice the uses left, plus one for a yes.
 #[derive(Debug)]
@@ -111,8 +112,8 @@ impl Magazine {
         self.claim.claim().then(|| unsafe { Claimed::new(self) })
     }
 
-    /// Claims it for a call that looks an entity up without a pin, if nobody has it. It may once it has
-    /// seen that nobody is in the attic.
+    /// Claims it for a call that looks an entity up without a pin, if nobody has it. The caller may
+    /// look once it has seen that nobody is in the attic.
     #[inline]
     pub(crate) fn claim_to_look(&self) -> Option<Claimed<'_>> {
         // SAFETY: claimed just now, by this call (invariant 5).
@@ -151,7 +152,7 @@ impl<'m> Claimed<'m> {
         Claimed { magazine, _this_thread: PhantomData }
     }
 
-    /// Gives it up.
+    /// Releases it.
     #[inline]
     pub(crate) fn release(self) {
         self.magazine.claim.release();
