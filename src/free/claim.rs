@@ -8,7 +8,7 @@
 //! | the call | `shrink` |
 //! | --- | --- |
 //! | claims, looking | enters the attic |
-//! | finds nobody in the attic, or else pins instead | finds no claim that looks, or else takes nothing out |
+//! | finds nobody in the attic, or pins | finds no claim that looks, or takes nothing out |
 //! | looks up | takes segments out, and leaves the attic |
 //!
 //! Each writes before it reads what the other writes, so at least one of the two sees the other

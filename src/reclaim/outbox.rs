@@ -8,9 +8,9 @@ use crate::sync::Arc;
 /// The batches that a thread's sessions have handed over since one of them was last about to move
 /// or end its pin: one chain, which becomes one deferred call.
 ///
-/// Only sessions put batches in, and the thread's last [`Session`](super::Session) takes out what is
-/// left when it ends, also by a panic or late in the thread's exit. So an outbox is empty when it is
-/// dropped; otherwise its batches would be lost, and so would their slots.
+/// Only sessions put batches in, and the thread's last [`Session`](super::Session) takes out what
+/// is left when it ends, also by a panic or late in the thread's exit. So an outbox is empty when
+/// it is dropped; otherwise its batches would be lost, and so would their slots.
 #[derive(Debug)]
 pub(super) struct Outbox {
     chain: RefCell<Option<(Arc<Circulation>, Chain)>>,

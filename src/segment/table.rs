@@ -69,8 +69,8 @@ impl<T, H: Header> Table<T, H> {
     /// The slot of a number whose segment has this place, if the segment exists. Defined for every
     /// number: guessed handles end here.
     ///
-    /// The borrow is valid while the caller has a pin or a claim that looks (`free::claim`), or owns
-    /// a slot of the segment or a hold of its entity, whichever is longer.
+    /// The borrow is valid while the caller has a pin or a claim that looks (`free::claim`), or
+    /// owns a slot of the segment or a hold of its entity, whichever is longer.
     #[inline(always)]
     pub(crate) fn find(&self, seq: u64, place: Near) -> Option<&Slot<T, H>> {
         // SAFETY: the caller has a pin, a claim that looks, or a slot of the segment in use, and

@@ -1,7 +1,7 @@
 //! Burial: how a Dead slot gets back into circulation. The call that ended the entity counts it,
-//! gives its permit back, and puts the slot into its magazine, or on a dead stack where it has none.
-//! Full batches go through limbo, and so does all that is gathered for a call that is short of
-//! slots. What ripens there is renewed when a spawn takes it (`supply.rs`), or by `reclaim`
+//! gives its permit back, and puts the slot into its magazine, or on a dead stack where it has
+//! none. Full batches go through limbo, and so does all that is gathered for a call that is short
+//! of slots. What ripens there is renewed when a spawn takes it (`supply.rs`), or by `reclaim`
 //! (`drain.rs`).
 
 use super::core::Core;
@@ -47,7 +47,8 @@ impl<T> Core<T> {
         self.put_into(session, magazine, index);
     }
 
-    /// `bury_with` where the thread has no magazine at hand: it claims one, if there is memory for it.
+    /// `bury_with` where the thread has no magazine at hand: it claims one, if there is memory for
+    /// it.
     #[cold]
     #[inline(never)]
     fn bury_without_magazine(

@@ -29,8 +29,8 @@ impl<T> Core<T> {
     }
 
     /// `reclaim` for a caller that has no time: what a pin keeps just now stays Dead. The batches
-    /// that come back are sorted by their slots, whenever each has ripened. Nobody finds them before
-    /// the end, so it is for stores whose payloads have nothing to drop by then.
+    /// that come back are sorted by their slots, whenever each has ripened. Nobody finds them
+    /// before the end, so it is for stores whose payloads have nothing to drop by then.
     pub(super) fn reclaim_at_once(&self, session: &Session) -> usize {
         if in_destructor::now() {
             return 0;
@@ -98,8 +98,8 @@ impl<T> Drain<'_, T> {
     }
 
     /// How many entities this thread's magazine has counted out: destructors run by this call add
-    /// to it. Not what was overwritten: a destructor that spawns into a full store ends another with
-    /// each, whose destructor may do the same for ever.
+    /// to it. Not what was overwritten: a destructor that spawns into a full store ends another
+    /// with each, whose destructor may do the same for ever.
     fn ended_here(&self) -> u64 {
         let Some(magazine) = self.core.magazine(self.session) else { return 0 };
         magazine.tally.ended().saturating_sub(magazine.tally.of(Event::Overwritten).get())
