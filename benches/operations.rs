@@ -68,8 +68,8 @@ fn scans(criterion: &mut Criterion) {
     });
 }
 
-/// What the processor takes for that of which an operation has few: on a line that is there already, with
-/// nobody else who wants it, one after the other.
+/// What the processor takes for that of which an operation has few: on a line that is there
+/// already, with nobody else who wants it, one after the other.
 fn atomics(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("atomics");
     let word = AtomicU64::new(0);
@@ -122,8 +122,8 @@ fn a_thousand_slots(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// What the pins of another thread cost one that has nothing else to do with it: each 128th looks at the
-/// epochs of all.
+/// What the pins of another thread cost one that has nothing else to do with it: each 128th looks
+/// at the epochs of all.
 fn beside(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("a life of two calls, a pin each, beside a thread");
     let mut beside = |name: &str, other: fn(&Store<Payload>)| {

@@ -39,7 +39,8 @@ impl Drop for Counted {
     }
 }
 
-/// A quiet store has lost nothing: everything can be ended and brought back, and the accounts agree.
+/// A quiet store has lost nothing: everything can be ended and brought back, and the accounts
+/// agree.
 #[track_caller]
 fn assert_whole<T: Send + Sync + 'static>(store: &Store<T>) {
     store.clear();

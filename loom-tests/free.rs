@@ -64,8 +64,8 @@ fn batches_pushed_and_popped_come_out_once() {
     });
 }
 
-/// Two take while a chain is pushed on what lies there: each of its batches comes out once, with what
-/// was put into it, those below the top as well.
+/// Two take while a chain is pushed on what lies there: each of its batches comes out once, with
+/// what was put into it, those below the top as well.
 #[test]
 fn chain_pushed_against_two_pops_comes_out_once() {
     model("chain_pushed", 50, || {

@@ -10,8 +10,8 @@ use crate::free::{Circulation, Claimed};
 use crate::segment::Attic;
 use crate::sync::{AtomicPtr, Ordering, UnsafeCell};
 
-/// A table of one segment, whose memory is a cell: freeing writes it, which the model forbids beside a
-/// reader.
+/// A table of one segment, whose memory is a cell: freeing writes it, which the model forbids
+/// beside a reader.
 struct Memory {
     segment: UnsafeCell<u32>,
     place: AtomicPtr<u32>,
@@ -34,7 +34,8 @@ impl Memory {
         Arc::new(Memory { segment, place, attic: Attic::new(), circulation })
     }
 
-    /// What a call does that changes one entity, as far as it needs no pin: whether it has found the segment.
+    /// What a call does that changes one entity, as far as it needs no pin: whether it has found
+    /// the segment.
     fn look(&self) -> bool {
         let mut magazines = self.circulation.magazines_from(0);
         let Some(claimed) = magazines.find_map(|magazine| magazine.claim_to_look()) else {
@@ -78,8 +79,8 @@ impl Memory {
     }
 }
 
-/// Threads that look as `look` does, against one that shrinks: whoever looks later finds the segment, if it
-/// is not gone.
+/// Threads that look as `look` does, against one that shrinks: whoever looks later finds the
+/// segment, if it is not gone.
 fn against_shrink(memory: Arc<Memory>, lookers: usize, look: fn(&Memory)) {
     let lookers = Vec::from_iter((0..lookers).map(|_| {
         let other = Arc::clone(&memory);

@@ -1,5 +1,5 @@
-//! A pool that overwrites the oldest lease, against every other way to end one. Whoever uses or ends
-//! a lease here pins nothing: a model build's pins order more than C11's.
+//! A pool that overwrites the oldest lease, against every other way to end one. Whoever uses or
+//! ends a lease here pins nothing: a model build's pins order more than C11's.
 
 use loom::thread;
 

@@ -18,8 +18,8 @@ fn is_met(pinned: &Pinned<'_, Tomb>, handle: Handle) -> bool {
     pinned.iter().any(|(other, _)| other == handle)
 }
 
-/// One thread `begin`s an entity whose handle another has guessed; what that one `checks` is that it meets
-/// the entity in a scan if it knows of it.
+/// One thread `begin`s an entity whose handle another has guessed; what that one `checks` is that
+/// it meets the entity in a scan if it knows of it.
 fn known_against_scan(
     name: &str,
     begin: impl Fn(&Store<Tomb>, Tomb) -> Handle + Copy + Send + Sync + 'static,
@@ -46,8 +46,8 @@ fn entity_that_somebody_has_seen_is_in_a_scan() {
     });
 }
 
-/// A look at its state tells of an entity as well. Under one pin, as below: the fence of another would
-/// receive the mark.
+/// A look at its state tells of an entity as well. Under one pin, as below: the fence of another
+/// would receive the mark.
 #[test]
 fn entity_whose_state_somebody_has_seen_is_in_a_scan() {
     let shown = |store: &Store<Tomb>, tomb| store.spawn_active(tomb).unwrap();

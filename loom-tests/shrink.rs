@@ -13,7 +13,8 @@ use crate::store::{Growth, Store};
 use crate::sync::Counter;
 use crate::{EntityId, Handle, LookupError, SceneId, TransitionError};
 
-/// A store without limits whose first segment is free, and the handle of what was in its first slot.
+/// A store without limits whose first segment is free, and the handle of what was in its first
+/// slot.
 fn spent(graveyard: &Graveyard) -> (Store<Tomb>, Handle) {
     let store = unlimited();
     let old = store.spawn_active(graveyard.tomb(0)).unwrap();
@@ -60,7 +61,8 @@ fn stale_handle_against_shrink_finds_its_end_or_nothing() {
     });
 }
 
-/// The same by a call that has no pin: its claim keeps the segment, or it finds that somebody shrinks.
+/// The same by a call that has no pin: its claim keeps the segment, or it finds that somebody
+/// shrinks.
 #[test]
 fn stale_handle_without_a_pin_against_shrink_finds_its_end_or_nothing() {
     model("unpinned_against_shrink", 1000, || {

@@ -121,8 +121,8 @@ impl Lone {
         true
     }
 
-    /// Ends it as who is alone with it but for its holders does, unless somebody holds it; whether this
-    /// call buried it.
+    /// Ends it as who is alone with it but for its holders does, unless somebody holds it; whether
+    /// this call buried it.
     pub(super) fn end_alone(&self) -> bool {
         let sealed = self.word.advance_alone(GENERATION, State::Dying, SlotWord::seal_dying);
         if sealed.is_err() {

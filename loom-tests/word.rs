@@ -241,8 +241,8 @@ fn entity_activated_by_another_thread_is_complete_for_a_third() {
     });
 }
 
-/// Who shows what another thread has made sees what came with it, whether or not it looks at the word
-/// again.
+/// Who shows what another thread has made sees what came with it, whether or not it looks at the
+/// word again.
 #[test]
 fn activator_of_an_entity_sees_what_another_thread_has_written() {
     model("detach_activate", 6, || {
@@ -259,8 +259,8 @@ fn activator_of_an_entity_sees_what_another_thread_has_written() {
     });
 }
 
-/// A third sees what the first has written where the oldest is ended as well: the second takes the guard,
-/// stamps and shows the entity by a store, which ends the release sequence of the first.
+/// A third sees what the first has written where the oldest is ended as well: the second takes the
+/// guard, stamps and shows the entity by a store, which ends the release sequence of the first.
 #[test]
 fn entity_claimed_and_shown_by_another_thread_is_complete_for_a_third() {
     model("detach_claim_read", 20, || {

@@ -16,16 +16,17 @@ use crate::word::{GENERATION_SHIFT, READABLE, READABLE_MASK};
 
 /// Refers to one entity, for ever: an [`EntityId`] and the generation of its slot.
 ///
-/// A handle owns nothing and may be copied, sent, stored and even forged: a look-up of any bit pattern
-/// is safe. It finds exactly the entity that the handle was issued for, or returns an error: it never
-/// panics, and never finds another entity.
+/// A handle owns nothing and may be copied, sent, stored and even forged: a look-up of any bit
+/// pattern is safe. It finds exactly the entity that the handle was issued for, or returns an
+/// error: it never panics, and never finds another entity.
 ///
-/// There is no null handle: use `Option<Handle>`, which takes 16 bytes like a handle itself. Handles
-/// are ordered by scene, then sequence number, then generation.
+/// There is no null handle: use `Option<Handle>`, which takes 16 bytes like a handle itself.
+/// Handles are ordered by scene, then sequence number, then generation.
 ///
 /// The text form is `{scene}:{seq}/gen{generation}`. Parsing is strict: it accepts what
-/// [`Display`](fmt::Display) prints, and nothing else. With the feature `serde` a handle is that text in
-/// readable formats such as JSON, and the bytes of [`to_bytes`](Self::to_bytes) in binary ones.
+/// [`Display`](fmt::Display) prints, and nothing else. With the feature `serde` a handle is that
+/// text in readable formats such as JSON, and the bytes of [`to_bytes`](Self::to_bytes) in binary
+/// ones.
 ///
 /// # Examples
 ///
@@ -45,8 +46,9 @@ use crate::word::{GENERATION_SHIFT, READABLE, READABLE_MASK};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle {
     id: EntityId,
-    /// What a look-up needs beside the id: the generation as it is in the word of a slot, [`READABLE`]
-    /// below it, and between them the place of the slot's segment, which follows from the id.
+    /// What a look-up needs beside the id: the generation as it is in the word of a slot,
+    /// [`READABLE`] below it, and between them the place of the slot's segment, which follows from
+    /// the id.
     rest: NonZeroU64,
 }
 
@@ -121,8 +123,8 @@ impl Handle {
         Near((self.rest.get() >> PLACE_SHIFT) as u8)
     }
 
-    /// Returns what the word of the entity's slot has under the mask of a look-up, if it may be read;
-    /// what is elsewhere means nothing.
+    /// Returns what the word of the entity's slot has under the mask of a look-up, if it may be
+    /// read; what is elsewhere means nothing.
     #[inline]
     pub(crate) const fn readable_bits(self) -> u64 {
         self.rest.get()

@@ -12,8 +12,8 @@ use crate::error::{ParseHandleError, Part};
 
 /// Names one scene, and so one store, of this process.
 ///
-/// Any number is a valid scene id. No two live stores share one, and a store under the id of a dropped
-/// store starts above that store's generations, so neither resolves handles of the other.
+/// Any number is a valid scene id. No two live stores share one, and a store under the id of a
+/// dropped store starts above that store's generations, so neither resolves handles of the other.
 ///
 /// # Examples
 ///

@@ -12,17 +12,19 @@
 //!                    └──cancel──► Dead     └────revive─────┘
 //! ```
 //!
-//! * [`Store::spawn`] reserves a slot and gives a [`Pending`] guard, which has the payload to itself:
-//!   the entity can be registered with every system before anybody sees it.
-//! * [`Store::kill`] takes it out of play, and exactly one caller wins; it stays readable while it is
-//!   settled. [`Store::kill_and_hold`] gives the winner a [`Hold`], a counted reference that may cross
-//!   threads and `await`s: a reap that is requested meanwhile is carried out when the last one drops.
-//! * [`Store::reap`] ends it. Its slot is reused only after every reader that could have seen it is gone.
+//! * [`Store::spawn`] reserves a slot and gives a [`Pending`] guard, which has the payload to
+//!   itself: the entity can be registered with every system before anybody sees it.
+//! * [`Store::kill`] takes it out of play, and exactly one caller wins; it stays readable while it
+//!   is settled. [`Store::kill_and_hold`] gives the winner a [`Hold`], a counted reference that may
+//!   cross threads and `await`s: a reap that is requested meanwhile is carried out when the last
+//!   one drops.
+//! * [`Store::reap`] ends it. Its slot is reused only after every reader that could have seen it is
+//!   gone.
 //! * [`Store::pin`] gives a [`Pinned`], under which a look-up is one load and a comparison, and
 //!   readers write nothing that is shared.
 //!
-//! [`pool`] lends objects that have no life cycle, under the same limits, and [`scene`] is a game loop on
-//! such a store: actors with hooks, components and tags, in fixed phases.
+//! [`pool`] lends objects that have no life cycle, under the same limits, and [`scene`] is a game
+//! loop on such a store: actors with hooks, components and tags, in fixed phases.
 //!
 //! # What it costs
 //!

@@ -23,7 +23,8 @@ pub enum Exhaustion {
     /// Refuse the spawn.
     #[default]
     Reject,
-    /// End the entity that was activated first and that nobody holds, and give its place to the new one.
+    /// End the entity that was activated first and that nobody holds, and give its place to the new
+    /// one.
     OverwriteOldest,
     /// Raise the capacity one by one up to `max_capacity`, then refuse.
     GrowToCap,
@@ -47,8 +48,8 @@ impl fmt::Display for Exhaustion {
 
 /// Says how many entities may be alive at once, and what happens to the next one.
 ///
-/// Limits are plain data and not checked by themselves: what is built with them checks them once, and
-/// returns a [`ConfigError`] that names the field.
+/// Limits are plain data and not checked by themselves: what is built with them checks them once,
+/// and returns a [`ConfigError`] that names the field.
 ///
 /// With the feature `serde` the fields are `capacity`, `maxCapacity` and `policy`. Unknown fields
 /// are ignored, so that limits can share a file with other settings, and an absent `maxCapacity`
@@ -109,7 +110,8 @@ impl Limits {
         Limits { capacity, max_capacity: capacity, policy: Exhaustion::OverwriteOldest }
     }
 
-    /// Makes limits under which the capacity of a full store grows, one by one, up to `max_capacity`.
+    /// Makes limits under which the capacity of a full store grows, one by one, up to
+    /// `max_capacity`.
     ///
     /// # Examples
     ///
@@ -149,10 +151,11 @@ impl Default for Limits {
 
 #[cfg(feature = "serde")]
 mod wire {
-    //! Reading settings that a person wrote: an error names the field, its value and what is allowed.
+    //! Reading settings that a person wrote: an error names the field, its value and what is
+    //! allowed.
     //!
-    //! What serde derives says "expected usize" without the field, so the fields are read by visitors
-    //! whose `expecting` names it.
+    //! What serde derives says "expected usize" without the field, so the fields are read by
+    //! visitors whose `expecting` names it.
 
     use std::fmt;
 

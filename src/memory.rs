@@ -31,8 +31,8 @@ pub(crate) fn boxed<V>(value: V) -> Result<Box<V>, OutOfMemory> {
     Ok(unsafe { Box::from_raw(memory.as_ptr()) })
 }
 
-/// Frees memory, and lets the system have its pages at once: an allocator may keep a large block for
-/// later as it is, resident and all.
+/// Frees memory, and lets the system have its pages at once: an allocator may keep a large block
+/// for later as it is, resident and all.
 ///
 /// # Safety
 /// * It was allocated with this layout, and nobody refers to it any more.

@@ -4,19 +4,19 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDequ
 
 /// A value that can go back to the state of its [`Default`].
 ///
-/// [`Store::spawn_recycled`](crate::Store::spawn_recycled) hands out payloads that were used before.
-/// After [`recycle`](Recycle::recycle) a payload must be indistinguishable from a new one, except for
-/// the memory that it owns: the implementations for collections and strings clear them and keep their
-/// capacity.
+/// [`Store::spawn_recycled`](crate::Store::spawn_recycled) hands out payloads that were used
+/// before. After [`recycle`](Recycle::recycle) a payload must be indistinguishable from a new one,
+/// except for the memory that it owns: the implementations for collections and strings clear them
+/// and keep their capacity.
 ///
-/// An implementation is run like a destructor: one at a time on a thread. A panic is contained, and the
-/// value is then dropped and not used again.
+/// An implementation is run like a destructor: one at a time on a thread. A panic is contained, and
+/// the value is then dropped and not used again.
 ///
 /// # Examples
 ///
 /// The provided method drops the old value and makes a new one. A type that owns heap memory should
-/// recycle its fields instead. The example calls `Recycle::recycle` by its path, in case `Vec` gets a
-/// method of the same name.
+/// recycle its fields instead. The example calls `Recycle::recycle` by its path, in case `Vec` gets
+/// a method of the same name.
 ///
 /// ```
 /// use hatchery::Recycle;
@@ -44,9 +44,9 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDequ
 pub trait Recycle: Default {
     /// Resets the value to the state of its `Default`, and keeps heap memory where it can.
     ///
-    /// What it releases itself is recycled when it has returned, so that a chain of any length needs no
-    /// stack. So one that takes another object of the same pool or store each time, and releases it, never
-    /// ends.
+    /// What it releases itself is recycled when it has returned, so that a chain of any length
+    /// needs no stack. So one that takes another object of the same pool or store each time, and
+    /// releases it, never ends.
     fn recycle(&mut self) {
         *self = Self::default();
     }

@@ -1,8 +1,8 @@
 //! The five states of an entity and the edges between them.
 //!
 //! Neither creation nor destruction is instantaneous: an entity is registered with several systems
-//! before anyone may see it, and settled by several systems before its slot may be reused. Hence there
-//! is a state between "not there" and "there" on the way in, and another on the way out:
+//! before anyone may see it, and settled by several systems before its slot may be reused. Hence
+//! there is a state between "not there" and "there" on the way in, and another on the way out:
 //!
 //! ```text
 //! None ──spawn──► Pending ──activate──► Active ──kill──► Dying ──reap──► Dead ──► None
@@ -11,9 +11,9 @@
 //!                    └───────────────────────cancel────────────────────────┘
 //! ```
 //!
-//! The edges are data, the table `SUCCESSORS`; there are no others. The only way from Active to Dead
-//! is through Dying, so nothing is recycled without its settlement; and Dying can go back to Active, so
-//! a death can be undone.
+//! The edges are data, the table `SUCCESSORS`; there are no others. The only way from Active to
+//! Dead is through Dying, so nothing is recycled without its settlement; and Dying can go back to
+//! Active, so a death can be undone.
 
 use std::error::Error;
 use std::fmt;

@@ -2,12 +2,12 @@
 
 /// A snapshot of a store's or a pool's counters.
 ///
-/// There are three kinds of numbers. *Totals* count since the store was made. *Window counters* count
-/// since `reset_stats`. *Gauges* say how it is now: exact when no operation is in progress, and
-/// otherwise never negative and off by at most the operations that overlap the call.
+/// There are three kinds of numbers. *Totals* count since the store was made. *Window counters*
+/// count since `reset_stats`. *Gauges* say how it is now: exact when no operation is in progress,
+/// and otherwise never negative and off by at most the operations that overlap the call.
 ///
-/// For a pool, "entity" means lease: a spawn is an acquisition, and an Active entity a lease that has
-/// not ended. What a pool has no equivalent of is 0.
+/// For a pool, "entity" means lease: a spawn is an acquisition, and an Active entity a lease that
+/// has not ended. What a pool has no equivalent of is 0.
 ///
 /// With the feature `serde` the fields are in camel case, and an absent one reads as 0.
 ///
@@ -89,11 +89,11 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Returns the hit rate in units of 1/1000: `hits * 1000 / acquired` rounded down, and 0 if nothing
-    /// was acquired.
+    /// Returns the hit rate in units of 1/1000: `hits * 1000 / acquired` rounded down, and 0 if
+    /// nothing was acquired.
     ///
-    /// It does not overflow; a result above `u64::MAX`, which only contradictory counters can give, is
-    /// `u64::MAX`.
+    /// It does not overflow; a result above `u64::MAX`, which only contradictory counters can give,
+    /// is `u64::MAX`.
     ///
     /// # Examples
     ///

@@ -1,5 +1,5 @@
-//! User code that blocks inside a call of one thread: other threads wait for it as long as for a reader
-//! that stays, and no longer.
+//! User code that blocks inside a call of one thread: other threads wait for it as long as for a
+//! reader that stays, and no longer.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use hatchery::{Handle, Limits, Store};
 
-/// A wait for calls that are merely off the processor takes some ten seconds, one for a reader a tenth.
+/// A wait for calls that are merely off the processor takes some ten seconds, one for a reader a
+/// tenth.
 const LONG: Duration = Duration::from_secs(5);
 
 /// Where user code arrives and blocks until it is let go.

@@ -60,7 +60,8 @@ fn slot_takes_whole_lines_for_its_object_and_sixteen_bytes() {
     assert_eq!((slot::<u8>(), slot::<[u64; 6]>(), slot::<[u64; 8]>()), (64, 64, 128));
 }
 
-/// What a few lists of the oldest may take, of 16 bytes an entry at twice their length and 8 beside.
+/// What a few lists of the oldest may take, of 16 bytes an entry at twice their length and 8
+/// beside.
 fn lists(capacity: usize) -> isize {
     (6 * (capacity / 4).max(64) * 40) as isize
 }

@@ -1,5 +1,5 @@
-//! User code in and around an overwriting: what panics, what uses the pool itself, and a thread's last
-//! moments.
+//! User code in and around an overwriting: what panics, what uses the pool itself, and a thread's
+//! last moments.
 
 #[path = "pool/object.rs"]
 #[allow(dead_code, reason = "each file of tests uses a part of it")]

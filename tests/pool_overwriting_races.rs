@@ -1,5 +1,5 @@
-//! Many threads that acquire from a full pool: whose lease may not be taken, that nobody's object is
-//! taken under their hands, how many leases there are, and what is counted.
+//! Many threads that acquire from a full pool: whose lease may not be taken, that nobody's object
+//! is taken under their hands, how many leases there are, and what is counted.
 
 mod support;
 
@@ -75,8 +75,8 @@ fn enrol(census: &Census) {
 struct Log {
     acquisitions: Vec<(u64, Span)>,
     uses: Vec<(u64, Span)>,
-    /// The last moment at which it was certainly not revoked, of what was found revoked, and of what
-    /// was given back.
+    /// The last moment at which it was certainly not revoked, of what was found revoked, and of
+    /// what was given back.
     until: Vec<(u64, u64)>,
     overwritten: Vec<(u64, Span)>,
     refused: u64,

@@ -1,5 +1,5 @@
-//! Many threads with one pool: never more leases than its capacity, never two users of an object, and
-//! nothing is lost.
+//! Many threads with one pool: never more leases than its capacity, never two users of an object,
+//! and nothing is lost.
 
 #[path = "pool/object.rs"]
 #[allow(dead_code, reason = "each file of tests uses a part of it")]

@@ -1,5 +1,5 @@
-//! User code that is called when a payload serves again: what panics costs its own payload, and what
-//! calls the store, or ends another, runs outside every list, one at a time.
+//! User code that is called when a payload serves again: what panics costs its own payload, and
+//! what calls the store, or ends another, runs outside every list, one at a time.
 
 #[path = "reuse/item.rs"]
 #[allow(dead_code, reason = "each file of tests uses a part of it")]

@@ -1,9 +1,9 @@
-//! A warm frame without births and deaths allocates nothing, and a life asks for no block of its own where
-//! as many are born as die.
+//! A warm frame without births and deaths allocates nothing, and a life asks for no block of its
+//! own where as many are born as die.
 //!
-//! With threads of the scene's own there is one exception that is not the scene's: rayon puts the two
-//! steps of the actor phase into a queue whose blocks have room for some 63 jobs, and so allocates
-//! one block in some 31 frames.
+//! With threads of the scene's own there is one exception that is not the scene's: rayon puts the
+//! two steps of the actor phase into a queue whose blocks have room for some 63 jobs, and so
+//! allocates one block in some 31 frames.
 
 #[path = "support/counting.rs"]
 #[allow(dead_code, reason = "each file of tests uses a part of it")]
@@ -133,8 +133,8 @@ fn warm_frame_on_two_threads_allocates_nothing_but_the_queue_of_rayon() {
     let _turn = take_turn();
     let frames = 310;
     let (_, all) = allocated(2, frames);
-    // Two jobs a frame, 63 to a block, and one block may be begun. The rest is for the threads of the
-    // test harness, which are counted as well.
+    // Two jobs a frame, 63 to a block, and one block may be begun. The rest is for the threads of
+    // the test harness, which are counted as well.
     assert!(all <= 2 * frames / 63 + 1 + 5, "{all} blocks in {frames} frames");
 }
 

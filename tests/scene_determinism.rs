@@ -1,5 +1,5 @@
-//! The same seed and input give the same world with any number of threads, bit for bit and handle for
-//! handle.
+//! The same seed and input give the same world with any number of threads, bit for bit and handle
+//! for handle.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};

@@ -1,5 +1,5 @@
-//! Creation and end in strict order: construct, init, configure, created hooks, tick; pending-destroy
-//! hooks, destroyed hooks, cleanup, drop.
+//! Creation and end in strict order: construct, init, configure, created hooks, tick;
+//! pending-destroy hooks, destroyed hooks, cleanup, drop.
 
 #[path = "scene/world.rs"]
 #[allow(dead_code, reason = "each file of tests uses a part of it")]

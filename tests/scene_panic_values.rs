@@ -1,5 +1,5 @@
-//! What a panic carries is the user's, and may panic itself when it is dropped: that ends neither the
-//! event nor the process.
+//! What a panic carries is the user's, and may panic itself when it is dropped: that ends neither
+//! the event nor the process.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any, resume_unwind};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! User code that panics, in every event and at every place in it: the others are called all the same,
-//! the panic reaches the caller, and the scene goes on.
+//! User code that panics, in every event and at every place in it: the others are called all the
+//! same, the panic reaches the caller, and the scene goes on.
 
 #[path = "scene/world.rs"]
 #[allow(dead_code, reason = "each file of tests uses a part of it")]

@@ -1,4 +1,5 @@
-//! The feature `tracing`: spans of frames, phases and the shutdown, and events of lifecycles and refusals.
+//! The feature `tracing`: spans of frames, phases and the shutdown, and events of lifecycles and
+//! refusals.
 #![cfg(feature = "tracing")]
 
 #[path = "scene/world.rs"]

@@ -116,7 +116,8 @@ fn survivors_keep_their_slots_and_low_slots_are_used_first() {
     drop(store);
 }
 
-/// What cannot be given back is not out of reach until every pin has moved: others would make as much again.
+/// What cannot be given back is not out of reach until every pin has moved: others would make as
+/// much again.
 #[test]
 fn free_slots_that_stay_serve_at_once_whoever_is_pinned() {
     let census = Census::new();
@@ -141,8 +142,8 @@ fn free_slots_that_stay_serve_at_once_whoever_is_pinned() {
     assert!(stays.iter().all(|&stays| reader.contains(stays)));
 }
 
-/// A server after a spike: few are alive, all over, and lives go on in the slots that they have. They come
-/// down to the low slots, and the segments above can go.
+/// A server after a spike: few are alive, all over, and lives go on in the slots that they have.
+/// They come down to the low slots, and the segments above can go.
 #[test]
 fn lives_that_go_on_after_a_spike_come_down() {
     // Whether they go on without a session, and whether the lowest segments are there.

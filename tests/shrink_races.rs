@@ -279,7 +279,8 @@ impl Drop for Keeper {
     }
 }
 
-/// A call without a pin leaves its claim to a session that began inside it, which looks nothing up by it.
+/// A call without a pin leaves its claim to a session that began inside it, which looks nothing up
+/// by it.
 #[test]
 fn pin_that_a_cancelled_payload_keeps_leaves_other_segments_to_shrink() {
     static STORE: LazyLock<Store<Keeper>> = LazyLock::new(Store::new);
@@ -288,8 +289,8 @@ fn pin_that_a_cancelled_payload_keeps_leaves_other_segments_to_shrink() {
     store.despawn_batch(&all);
     store.reclaim();
     let slots = store.slots();
-    // The thread has looked around since it made garbage, and has had a magazine: so the cancel needs no
-    // pin of its own.
+    // The thread has looked around since it made garbage, and has had a magazine: so the cancel
+    // needs no pin of its own.
     assert!(store.state(all[0]).is_err());
     let pending = store.spawn(Keeper(Some(store))).unwrap().detach();
     store.cancel(pending).unwrap();

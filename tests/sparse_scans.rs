@@ -1,5 +1,5 @@
-//! Scans over stores that are full, empty, and everything between: whoever is Active is met once, however
-//! the slots came to be used and to be free.
+//! Scans over stores that are full, empty, and everything between: whoever is Active is met once,
+//! however the slots came to be used and to be free.
 
 mod support;
 

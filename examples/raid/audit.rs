@@ -1,5 +1,5 @@
-//! Whether everything that began has ended: what the scene, the store and the pool say, held against
-//! the books of those who were called.
+//! Whether everything that began has ended: what the scene, the store and the pool say, held
+//! against the books of those who were called.
 
 use std::fmt;
 

@@ -5,11 +5,11 @@
 //! cargo run --release --example raid -- --headless --frames 300 --hash --threads 2
 //! ```
 //!
-//! Raiders shoot, monsters strike, healers raise the dead, the boss calls for help as it weakens, and
-//! two threads bring reinforcements while all this goes on. Death is a tag; an end is a kill, whose
-//! hooks settle loot and experience. The shutdown comes in the middle of it, and then everything that
-//! began must have ended (`audit.rs`). `raid.rs` puts the scene together; begin there, and go on with
-//! `world/fighter.rs`, `components/` and `systems/`.
+//! Raiders shoot, monsters strike, healers raise the dead, the boss calls for help as it weakens,
+//! and two threads bring reinforcements while all this goes on. Death is a tag; an end is a kill,
+//! whose hooks settle loot and experience. The shutdown comes in the middle of it, and then
+//! everything that began must have ended (`audit.rs`). `raid.rs` puts the scene together; begin
+//! there, and go on with `world/fighter.rs`, `components/` and `systems/`.
 
 mod audit;
 mod books;

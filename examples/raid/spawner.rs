@@ -1,7 +1,7 @@
 //! Threads that bring reinforcements, through a [`SceneRemote`], while the raid goes on.
 //!
-//! Free ones act when they like. Those in step act between two frames, one after the other, when they
-//! are told to: then what they do comes in the same order on every run.
+//! Free ones act when they like. Those in step act between two frames, one after the other, when
+//! they are told to: then what they do comes in the same order on every run.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -157,8 +157,8 @@ impl Bench {
         self.recruit(tally);
     }
 
-    /// The oldest recruit goes home, and its last state is kept until somebody has filed it: that is
-    /// what a ticket is for.
+    /// The oldest recruit goes home, and its last state is kept until somebody has filed it: that
+    /// is what a ticket is for.
     fn dismiss(&mut self, round: u64, tally: &mut Tally) {
         if self.recruits.len() <= 2 * self.orders.batch as usize {
             return;

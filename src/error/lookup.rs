@@ -9,8 +9,8 @@ use crate::id::SceneId;
 
 /// Says why a handle does not lead to an entity, or not to one that may be read.
 ///
-/// The answer was true at some moment of the call; `Pending` and `Dying` may have changed since. Once
-/// [`is_gone`](Self::is_gone) holds for a handle that a store gave out, it holds for ever.
+/// The answer was true at some moment of the call; `Pending` and `Dying` may have changed since.
+/// Once [`is_gone`](Self::is_gone) holds for a handle that a store gave out, it holds for ever.
 ///
 /// # Examples
 ///

@@ -1,7 +1,7 @@
 //! Every error of the library.
 //!
-//! A message is one plain line, which names the handle, the states concerned and what to do next. The
-//! errors of hot paths are `Copy` and own nothing. A value that was not accepted is given back.
+//! A message is one plain line, which names the handle, the states concerned and what to do next.
+//! The errors of hot paths are `Copy` and own nothing. A value that was not accepted is given back.
 
 mod config;
 mod lookup;

@@ -1,7 +1,7 @@
 //! Every box of a store, by number, and the memory of what is in them.
 //!
-//! The contents of many boxes, a *crate*, are one allocation. Who owns all boxes of a crate can free
-//! it, and the next need makes it again.
+//! The contents of many boxes, a *crate*, are one allocation. Who owns all boxes of a crate can
+//! free it, and the next need makes it again.
 
 use std::alloc::{Layout, dealloc};
 use std::cmp::Reverse;
@@ -104,8 +104,8 @@ impl Boxes {
         unsafe { &*batch }
     }
 
-    /// An empty box that was on no stack, out of a crate that nobody has; the others of the crate go
-    /// to `rest`, the first one last.
+    /// An empty box that was on no stack, out of a crate that nobody has; the others of the crate
+    /// go to `rest`, the first one last.
     pub(super) fn make(&self, mut rest: impl FnMut(Owned)) -> Result<Owned, OutOfMemory> {
         let first = match self.pop_bare() {
             Some(first) => first,

@@ -6,9 +6,9 @@ use super::treiber::link_to;
 /// Batches of one owner, each linked to the one that was added before it: a piece of a stack that
 /// nobody else can see yet.
 ///
-/// It owns its batches as [`Owned`] owns one (invariant 5): it is not Clone, and pushing it on a stack
-/// uses it up; dropped otherwise, they are lost. It knows them by number, because a deferred call has
-/// room for three words, and must not outlive the circulation that they belong to.
+/// It owns its batches as [`Owned`] owns one (invariant 5): it is not Clone, and pushing it on a
+/// stack uses it up; dropped otherwise, they are lost. It knows them by number, because a deferred
+/// call has room for three words, and must not outlive the circulation that they belong to.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Chain {

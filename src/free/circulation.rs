@@ -1,7 +1,7 @@
 //! What a deferred call may touch: boxes, stacks and magazines, no slots and no payloads.
 //!
-//! An object of its own, counted apart from the slots: a deferred call owns a reference to it and
-//! may run after the store is gone, on any thread; it then pushes a box that nobody reads.
+//! It has a reference count of its own: a deferred call owns a reference, and may run on any thread
+//! after the store is gone; then it pushes a box that nobody reads.
 
 use std::ptr::{self, NonNull};
 
@@ -10,7 +10,8 @@ use crossbeam_utils::CachePadded;
 use super::batch::Owned;
 use super::boxes::Boxes;
 use super::chain::Chain;
-use super::magazine::{Claimed, Event, Magazine, Tally};
+use super::magazine::{Claimed, Magazine};
+use super::tally::{Event, Tally};
 use super::treiber::TaggedStack;
 use crate::memory::{OutOfMemory, boxed, reserve_one};
 use crate::segment::Index;
@@ -21,10 +22,10 @@ use crate::sync::{AtomicPtr, AtomicU32, Counter, Ordering, fence, planted};
 pub(crate) struct Shard {
     /// Batches whose grace period is over.
     ripe: CachePadded<TaggedStack>,
-    /// Dead slots that had no magazine at hand, linked through the slots: an index plus one.
+    /// Dead slots from threads without a magazine, linked through the slots: an index plus one.
     dead: CachePadded<AtomicU32>,
     magazines: AtomicPtr<Magazine>,
-    /// What threads without a magazine count.
+    /// Events on threads without a magazine.
     pub(crate) tally: Tally,
 }
 
@@ -35,7 +36,7 @@ pub(crate) struct Circulation {
     empties: CachePadded<TaggedStack>,
     /// Batches of None slots that `reclaim` has drained.
     depot: CachePadded<TaggedStack>,
-    /// Ripe batches that are to serve only where nothing else does, until `reclaim` drains them.
+    /// Ripe batches that are used last, until `reclaim` drains them.
     resting: CachePadded<TaggedStack>,
     shards: Box<[AtomicPtr<Shard>]>,
     handed_over: CachePadded<Counter>,
@@ -50,7 +51,7 @@ unsafe impl Send for Circulation {}
 unsafe impl Sync for Circulation {}
 
 impl Circulation {
-    /// `shards` is a power of two; each is made on first use.
+    /// `shards` is a power of two; each shard is allocated on first use.
     pub(crate) fn new(shards: usize) -> Circulation {
         debug_assert!(shards.is_power_of_two());
         Circulation {
@@ -69,7 +70,7 @@ impl Circulation {
         self.shards.len()
     }
 
-    /// Shards that somebody has used.
+    /// How many shards have been used.
     pub(crate) fn shards_in_use(&self) -> usize {
         (0..self.shards.len()).filter(|number| self.shard(*number).is_some()).count()
     }
@@ -81,18 +82,18 @@ impl Circulation {
     }
 
     /// Batches that wait for their grace period. Those that a session has not handed on yet are not
-    /// among them: [`Session::in_limbo`](crate::reclaim::Session::in_limbo) adds its thread's own.
+    /// counted: [`Session::in_limbo`](crate::reclaim::Session::in_limbo) adds its thread's own.
     pub(crate) fn in_limbo(&self) -> u64 {
         let ripened = self.ripened.get();
         self.handed_over.get().saturating_sub(ripened)
     }
 
-    /// Batches whose grace period ended since the store was made.
+    /// Batches whose grace period has ended since the store was created.
     pub(crate) fn ripened(&self) -> u64 {
         self.ripened.get()
     }
 
-    /// Batches that were ever sent into limbo, but for what a session has not handed on yet.
+    /// Batches that were ever sent into limbo, except those that a session has not handed on yet.
     pub(crate) fn handed_over(&self) -> u64 {
         self.handed_over.get()
     }
@@ -121,8 +122,8 @@ impl Circulation {
         self.ripened.add_shared(batches);
     }
 
-    /// A batch of slots that may be used: from the shard's own stack, the depot, a neighbour, or of those
-    /// that rest.
+    /// Pops a batch of slots that may be used: off the shard's own ripe stack, the depot, a
+    /// neighbour's ripe stack, or the batches at rest.
     pub(crate) fn take_ripe(&self, home: usize) -> Option<Owned> {
         self.take_ripe_of(home)
             .or_else(|| self.take_drained())
@@ -130,7 +131,7 @@ impl Circulation {
             .or_else(|| self.take_resting())
     }
 
-    /// A batch of one shard's ripe stack.
+    /// Pops a batch off one shard's ripe stack.
     pub(crate) fn take_ripe_of(&self, shard: usize) -> Option<Owned> {
         let ripe = &self.shard(shard & (self.shards.len() - 1))?.ripe;
         if ripe.looks_empty() { None } else { ripe.pop(&self.boxes) }
@@ -143,23 +144,23 @@ impl Circulation {
                 .any(|number| self.shard(number).is_some_and(|shard| !shard.ripe.looks_empty()))
     }
 
-    /// Puts a ripe batch where it serves last. Rule L: it came from a ripe stack, not from here.
+    /// Puts a ripe batch where it is used last. Rule L: it came from a ripe stack, not from here.
     pub(crate) fn put_to_rest(&self, batch: Owned) {
         self.resting.push(batch);
     }
 
-    /// A ripe batch that was put to rest.
+    /// Pops a ripe batch that was put to rest.
     pub(crate) fn take_resting(&self) -> Option<Owned> {
         if self.resting.looks_empty() { None } else { self.resting.pop(&self.boxes) }
     }
 
-    /// A batch of None slots.
+    /// Pops a batch of None slots.
     pub(crate) fn take_drained(&self) -> Option<Owned> {
         if self.depot.looks_empty() { None } else { self.depot.pop(&self.boxes) }
     }
 
-    /// Puts a drained batch on the depot. Rule L: it came from a ripe stack, not from here; but for what
-    /// `shrink` puts back, for which the tag is enough, as it is for empty boxes.
+    /// Puts a drained batch on the depot. Rule L: it came from a ripe stack, not from here. For
+    /// what `shrink` takes from here and puts back the tag suffices, as for empty boxes.
     pub(crate) fn put_drained(&self, batch: Owned) {
         self.depot.push(batch);
     }
@@ -179,14 +180,15 @@ impl Circulation {
         self.empties.push(empty);
     }
 
-    /// A batch of a stack that the caller keeps to itself.
+    /// Pops a batch off a stack that only the caller uses.
     pub(crate) fn pop_own(&self, own: &TaggedStack) -> Option<Owned> {
         own.pop(&self.boxes)
     }
 
-    /// Frees what empty boxes hold their indices in: these, and those on the stack; the bytes.
+    /// Frees the crates of which every box is among these or on the stack of empty boxes; how many
+    /// bytes.
     pub(crate) fn strip(&self, mut empty: Vec<Owned>) -> usize {
-        // No more than there are: others may give boxes back all the time.
+        // At most as many as there are: others may give boxes back all the time.
         for _ in 0..self.boxes.made() {
             if reserve_one(&mut empty).is_err() {
                 break;
@@ -207,7 +209,7 @@ impl Circulation {
         unsafe { shard.as_ref() }
     }
 
-    /// A shard, made if this is its first use.
+    /// A shard, allocated if this is its first use.
     pub(crate) fn ensure_shard(&self, number: usize) -> Result<&Shard, OutOfMemory> {
         if let Some(shard) = self.shard(number) {
             return Ok(shard);
@@ -232,14 +234,14 @@ impl Circulation {
         }
     }
 
-    /// Claims a magazine, from the home outward; makes one when all are claimed.
+    /// Claims a magazine, of the home shard first; allocates one if all are claimed.
     pub(crate) fn claim_magazine(&self, home: usize) -> Result<Claimed<'_>, OutOfMemory> {
         let shard = self.ensure_shard(home)?;
         if let Some(claimed) = self.magazines_from(home).find_map(Magazine::claim) {
             return Ok(claimed);
         }
         let fresh = self.boxed(Magazine::claimed())?;
-        // Relaxed: linked to, not looked into.
+        // Relaxed: linked to, not dereferenced.
         let mut first = shard.magazines.load(Ordering::Relaxed);
         loop {
             // SAFETY: made above, freed by the drop of the circulation alone (invariant 11).
@@ -255,9 +257,9 @@ impl Circulation {
                 Ordering::Relaxed,
             ) {
                 Ok(_) => {
-                    // SeqCst: who claims it to look later must not be missed by a `shrink` that he
-                    // does not see; pairs with the fence in `see_nobody_looking`. No model misses it:
-                    // there the look at the attic has a fence of its own.
+                    // SeqCst: a call that claims this magazine to look, and misses a `shrink`, must
+                    // not be missed by it; pairs with the fence in `see_nobody_looking`. No model
+                    // fails without it: there the load of the attic has a fence of its own.
                     fence(Ordering::SeqCst);
                     // SAFETY: it was made claimed, by this call (invariant 5).
                     return Ok(unsafe { Claimed::new(magazine) });
@@ -274,12 +276,13 @@ impl Circulation {
             .flat_map(Shard::magazines)
     }
 
-    /// Whether each magazine was seen, since the caller has entered the attic, without a claim that
-    /// [looks](super::claim); `wait` leaves the processor to the owners, or says that it is enough. Whoever
-    /// makes such a claim from then on finds the caller in the attic.
+    /// Whether each magazine was seen, after the caller had entered the attic, without a claim that
+    /// [looks](super::claim). `wait` leaves the processor to the owners, or gives up. A call that
+    /// makes such a claim afterwards finds the caller in the attic.
     pub(crate) fn see_nobody_looking(&self, mut wait: impl FnMut() -> Option<()>) -> bool {
-        // SeqCst: between the entering and the looks at the claims; pairs with the two SeqCst operations of
-        // whoever claims to look, and with the fence behind the making of a magazine.
+        // SeqCst: the attic is entered before the claims are loaded; pairs with the two SeqCst
+        // operations of a call that claims to look, and with the fence after a magazine is
+        // published.
         fence(Ordering::SeqCst);
         let mut looking = Vec::new();
         for magazine in self.magazines_from(0).filter(|magazine| magazine.looks()) {
@@ -288,7 +291,8 @@ impl Circulation {
             }
             looking.push(magazine);
         }
-        // All of them at each turn: who has stopped looking may look again while others are waited for.
+        // All of them at each turn: one that has stopped looking may look again while others are
+        // waited for.
         while !looking.is_empty() && !planted("shrink under who looks") {
             if wait().is_none() {
                 return false;
@@ -306,7 +310,7 @@ impl Circulation {
         })
     }
 
-    /// Allocates without aborting, and counts it.
+    /// Allocates, without aborting on failure, and counts the bytes.
     fn boxed<V>(&self, value: V) -> Result<NonNull<V>, OutOfMemory> {
         let memory = boxed(value)?;
         self.bytes.add_shared(size_of::<V>() as u64);
@@ -369,7 +373,7 @@ impl Shard {
             return 0;
         }
         // Acquire D1: receives the links and the ends of the lives. The pushes below the top are
-        // read-modify-writes, so each one's release sequence goes on up to the head.
+        // read-modify-writes, so the release sequence of each extends to the head.
         self.dead.swap(0, ord!(Acquire: D1))
     }
 }
@@ -377,9 +381,10 @@ impl Shard {
 impl Drop for Circulation {
     fn drop(&mut self) {
         for shard in &self.shards {
-            // Relaxed: the drop has the circulation to itself, and comes after all that was made.
+            // Relaxed: the drop is exclusive, and comes after every publication.
             let Some(shard) = NonNull::new(shard.load(Ordering::Relaxed)) else { continue };
-            // SAFETY: the circulation goes, so nobody refers to it; `boxed` made it (invariant 11).
+            // SAFETY: the circulation is dropped, so nobody refers to it; `boxed` made it
+            // (invariant 11).
             let shard = unsafe { Box::from_raw(shard.as_ptr()) };
             // Relaxed: as above.
             let mut at = shard.magazines.load(Ordering::Relaxed);

@@ -1,28 +1,29 @@
-//! Who has a magazine, in one byte; and the claim that stands in for a pin.
+//! The claim on a magazine, in one byte; and how it stands in for a pin.
 //!
-//! A call that changes one entity, and reads no payload, needs a pin for one thing alone: that the segment
-//! in which it looks the entity up does not go meanwhile. It claims its thread's magazine anyway. So it
-//! says in the claim that it *looks*, and a `shrink` takes no segment out of the table before it has seen
-//! each magazine without such a claim, once.
+//! A call that changes one entity and reads no payload needs a pin for one thing only: the segment
+//! in which it looks the entity up must not be freed meanwhile. It claims its thread's magazine
+//! anyway. So the claim says that the call is *looking*, and `shrink` takes no segment out of the
+//! table before it has seen each magazine once without such a claim.
 //!
 //! | the call | `shrink` |
 //! | --- | --- |
 //! | claims, looking | enters the attic |
-//! | finds nobody in the attic, or else pins as well | finds no claim that looks, or else takes nothing out |
+//! | finds nobody in the attic, or pins | finds no claim that looks, or takes nothing out |
 //! | looks up | takes segments out, and leaves the attic |
 //!
-//! Each writes before it reads what the other writes, so one of the two sees the other (Dekker). On the
-//! side of `shrink` a fence keeps the order; on that of the call, which is short, both are SeqCst, and a
-//! look at the attic costs no more than any load. Who looks after `shrink` has left sees what it took out;
-//! who has looked before it saw the claim has done with what he found.
+//! Each writes before it reads what the other writes, so at least one of the two sees the other
+//! (Dekker). `shrink` orders this by a fence. The call is short: there both operations are SeqCst,
+//! and the load of the attic costs no more than any other. A call that looks after `shrink` has
+//! left sees what was taken out; a call that had stopped looking when `shrink` looked at its claim
+//! has finished with what it found.
 
 use crate::sync::{AtomicU8, Ordering, planted};
 
-/// Nobody has it.
+/// Nobody has claimed it.
 const FREE: u8 = 0;
-/// Somebody has it who owns the slots that he touches, or has a pin.
+/// Its owner touches only slots that it owns, or has a pin.
 const CLAIMED: u8 = 1;
-/// A call has it that looks an entity up without a pin.
+/// Its owner is a call that looks an entity up without a pin.
 const LOOKING: u8 = 2;
 
 /// The claim on a magazine.
@@ -30,7 +31,7 @@ const LOOKING: u8 = 2;
 pub(super) struct Claim(AtomicU8);
 
 impl Claim {
-    /// Of a magazine that its maker has claimed.
+    /// The claim on a new magazine, made by the call that has it.
     pub(super) fn claimed() -> Claim {
         Claim(AtomicU8::new(CLAIMED))
     }
@@ -38,8 +39,8 @@ impl Claim {
     /// Claims it, if nobody has it.
     #[inline]
     pub(super) fn claim(&self) -> bool {
-        // Acquire M1: receives the pockets of the owner before; pairs with the Release M1 in
-        // `release`. Relaxed on failure: it has an owner.
+        // Acquire M1: receives the pockets from the previous owner; pairs with the Release M1 in
+        // `release`. Relaxed on failure: nothing is read.
         self.looks_free()
             && (self
                 .0
@@ -48,12 +49,12 @@ impl Claim {
                 || planted("claim whoever has it"))
     }
 
-    /// Claims it for a call that looks an entity up without a pin, if nobody has it. The caller has yet to
-    /// see that nobody is in the attic.
+    /// Claims it for a call that looks an entity up without a pin, if nobody has it. The caller
+    /// must still see that nobody is in the attic.
     #[inline]
     pub(super) fn claim_to_look(&self) -> bool {
-        // Acquire M1: as in `claim`. SeqCst: ahead of the look at the attic, which is SeqCst too; pairs with
-        // the fence in `see_nobody_looking`.
+        // Acquire M1: as in `claim`. SeqCst: before the load of the attic, which is SeqCst too;
+        // pairs with the fence in `see_nobody_looking`.
         self.looks_free()
             && self
                 .0
@@ -68,23 +69,24 @@ impl Claim {
         self.0.load(Ordering::Relaxed) == FREE
     }
 
-    /// The owner has looked, or has a pin: the claim keeps no segment any more.
+    /// Stops looking: the owner has finished, or has a pin. The claim keeps no segments any more.
     pub(super) fn stop_looking(&self) {
-        // Release M1: what it has looked at is behind it; pairs with the Acquire M1 in `looks`.
+        // Release M1: the owner has finished with what it found; pairs with the Acquire M1 in
+        // `looks`.
         self.0.store(CLAIMED, ord!(Release: M1));
     }
 
-    /// Gives it up.
+    /// Releases the magazine.
     #[inline]
     pub(super) fn release(&self) {
-        // Release M1: publishes the pockets to the next `claim`, and that what was looked at is behind the
-        // owner to `looks`.
+        // Release M1: publishes the pockets to the next `claim`, and to `looks` that the owner has
+        // finished with what it found.
         self.0.store(FREE, ord!(Release: M1));
     }
 
     /// Whether its owner may be looking an entity up without a pin.
     pub(super) fn looks(&self) -> bool {
-        // Acquire M1: who has looked has done with what he found.
+        // Acquire M1: an owner that is not looking any more has finished with what it found.
         self.0.load(ord!(Acquire: M1)) == LOOKING
     }
 }
@@ -95,7 +97,8 @@ mod tests {
 
     const MAGAZINES: usize = 8;
 
-    /// Every other one looks at each turn: all are seen without in two, however many they are.
+    /// Every other magazine is looking at each turn: in two turns each is seen not looking, however
+    /// many there are.
     #[test]
     fn each_is_seen_once_although_some_look_at_every_moment() {
         let circulation = Circulation::new(1);

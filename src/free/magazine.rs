@@ -9,71 +9,9 @@ use super::batch::{BATCH_CAPACITY, Owned};
 use super::claim::Claim;
 use super::peak::Peak;
 use super::pocket::Pocket;
+use super::tally::Tally;
 use crate::segment::Index;
 use crate::sync::{AtomicPtr, Counter, UnsafeCell};
-
-/// What is counted, one counter each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// An entity became Pending.
-    Spawned,
-    /// An entity was spawned and activated in one step.
-    Shown,
-    Activated,
-    Cancelled,
-    Killed,
-    Revived,
-    Reaped,
-    /// An entity was killed and reaped in one call.
-    Despawned,
-    Rejected,
-    /// An entity was ended to make room for another.
-    Overwritten,
-    /// A Dead slot came back: its payload is gone.
-    Renewed,
-    /// A Dead slot is taken out of use: its generations are spent.
-    Retired,
-    DropPanicked,
-    HoldTaken,
-    HoldGiven,
-    /// A `spawn_recycled` constructed a payload.
-    Created,
-    /// A retained payload served a `spawn_recycled`.
-    Hit,
-    /// There was none to serve it.
-    Missed,
-}
-
-/// How many events there are.
-const EVENTS: usize = Event::Missed as usize + 1;
-
-/// Counts of events, of one magazine or of one shard's foreign threads.
-#[derive(Debug)]
-pub(crate) struct Tally([Counter; EVENTS]);
-
-impl Tally {
-    pub(crate) fn new() -> Tally {
-        Tally(std::array::from_fn(|_| Counter::new(0)))
-    }
-
-    #[inline]
-    pub(crate) fn of(&self, event: Event) -> &Counter {
-        &self.0[event as usize]
-    }
-
-    /// Entities that began here.
-    #[inline]
-    pub(crate) fn begun(&self) -> u64 {
-        self.of(Event::Spawned).get() + self.of(Event::Shown).get()
-    }
-
-    /// Entities that were ended here, wherever they began.
-    #[inline]
-    pub(crate) fn ended(&self) -> u64 {
-        let events = [Event::Cancelled, Event::Reaped, Event::Despawned];
-        events.into_iter().map(|event| self.of(event).get()).sum()
-    }
-}
 
 /// A batch to take from, a batch to give back into, and a spare box.
 #[derive(Debug)]
@@ -103,11 +41,37 @@ pub(crate) struct Magazine {
     pockets: UnsafeCell<Pockets>,
     pub(crate) tally: Tally,
     pub(crate) peak: Peak,
-    /// Refills in a row that grew the store before they gathered what lay about.
+    /// Refills in a row that grew the store before they gathered scattered free slots.
     pub(crate) growths: Counter,
-    /// Twice the number of batches for which it is believed what was found when it was last looked whether
-    /// many slots lie free, and one more if they did.
-    pub(crate) found_free: Counter,
+    /// Whether its owner found many slots free when it last looked.
+    pub(crate) many_free: CachedAnswer,
+}
+
+/// A yes or no that is costly to find out, kept for a number of uses. Only the magazine's owner
+/// asks.
+///
+/// In one word: twice the uses left, plus one for a yes.
+#[derive(Debug)]
+pub(crate) struct CachedAnswer(Counter);
+
+impl CachedAnswer {
+    const fn none() -> CachedAnswer {
+        CachedAnswer(Counter::new(0))
+    }
+
+    /// The answer, if it has a use left, which this is.
+    #[inline]
+    pub(crate) fn recall(&self) -> Option<bool> {
+        let kept = self.0.get();
+        self.0.set(kept.checked_sub(2)?);
+        Some(kept % 2 == 1)
+    }
+
+    /// Keeps an answer for so many uses.
+    #[inline]
+    pub(crate) fn keep(&self, answer: bool, uses: u64) {
+        self.0.set(2 * uses + u64::from(answer));
+    }
 }
 
 /// What became of an index that was given back.
@@ -137,7 +101,7 @@ impl Magazine {
             tally: Tally::new(),
             peak: Peak::new(),
             growths: Counter::new(0),
-            found_free: Counter::new(0),
+            many_free: CachedAnswer::none(),
         }
     }
 
@@ -148,8 +112,8 @@ impl Magazine {
         self.claim.claim().then(|| unsafe { Claimed::new(self) })
     }
 
-    /// Claims it for a call that looks an entity up without a pin, if nobody has it. It may once it has
-    /// seen that nobody is in the attic.
+    /// Claims it for a call that looks an entity up without a pin, if nobody has it. The caller may
+    /// look once it has seen that nobody is in the attic.
     #[inline]
     pub(crate) fn claim_to_look(&self) -> Option<Claimed<'_>> {
         // SAFETY: claimed just now, by this call (invariant 5).
@@ -188,7 +152,7 @@ impl<'m> Claimed<'m> {
         Claimed { magazine, _this_thread: PhantomData }
     }
 
-    /// Gives it up.
+    /// Releases it.
     #[inline]
     pub(crate) fn release(self) {
         self.magazine.claim.release();
@@ -317,5 +281,21 @@ impl<'m> Claimed<'m> {
     /// Takes the batch of Dead slots away, if there is one.
     pub(crate) fn collect(&self) -> Option<Owned> {
         self.pockets(Pockets::close)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::CachedAnswer;
+
+    #[test]
+    fn answer_is_recalled_as_often_as_it_is_kept_for() {
+        let cached = CachedAnswer::none();
+        assert_eq!(cached.recall(), None);
+        for answer in [true, false] {
+            cached.keep(answer, 2);
+            assert_eq!([(); 3].map(|()| cached.recall()), [Some(answer), Some(answer), None]);
+            assert_eq!(cached.recall(), None, "for good");
+        }
     }
 }

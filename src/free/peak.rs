@@ -1,39 +1,40 @@
-//! The most entities that were alive at once, as the owner of one magazine can tell.
+//! The peak: the most entities alive at once, as far as the owner of one magazine knows.
 
 use crate::sync::Counter;
 
-/// So many batches go by without a look at the others, at most. A look reads a line or two of every
-/// other thread, which that thread then takes back; at each batch that was more than all else that
-/// threads share.
+/// At most so many batches go by without a look at the other tallies. A look reads a line or two of
+/// every other thread, which that thread must fetch back: at each batch, that was more traffic than
+/// all else that threads share.
 const RESTS: u64 = 16;
 
-/// How many more may be known to be alive, for each tally, before a look comes sooner. What a look
-/// costs grows with the tallies, so who fills a store pays the same share of it whatever their number:
-/// a tally for so many entities.
+/// How many more entities per tally may be known to be alive before the next look comes early. The
+/// cost of a look grows with the number of tallies, so a thread that fills a store reads one tally
+/// per so many entities, however many tallies there are.
 const RISE: u64 = 32;
 
-/// The most that was alive at once, as far as this magazine's owner can tell.
+/// The most entities alive at once, as far as this magazine's owner knows.
 ///
 /// What is kept up to date is the *headroom*: how many more may begin here before there are more
-/// than ever. One counter goes down at a beginning and up at an end. So the peak is exact for a thread
-/// that works alone. What others begin and end it learns by looking at them, at a new batch, when that
-/// [is due](Peak::is_due).
+/// than ever. It falls by one at a beginning and rises by one at an end, so the peak is exact for a
+/// thread that works alone. What others begin and end, the owner learns by a look at all tallies,
+/// which may [be due](Peak::is_due) at a new batch.
 ///
-/// What a thread knows of rises, between two looks, by no more than [`RISE`] for each tally and a batch.
-/// So where threads rise together, the peak misses so many of each of them at most; and of what others
-/// have ended, a thread takes so many at most to be alive. After a fall it may rise as far again without
-/// a look: then it learns after [`RESTS`] batches what others have begun meanwhile.
+/// Between two looks, the number that a thread knows of rises by at most [`RISE`] per tally and a
+/// batch. So where threads grow together, the peak misses at most so many entities of each; and
+/// where others have ended entities, a thread takes at most so many of those to be alive. After a
+/// fall the number may rise as far again without a look: then the thread learns after [`RESTS`]
+/// batches what others have begun meanwhile.
 #[derive(Debug)]
 pub(crate) struct Peak {
     highest: Counter,
     headroom: Counter,
-    /// How many looks may be left out yet, while fewer are alive than `due_at`.
+    /// For how many more batches no look is due, while fewer than `due_at` are known to be alive.
     rests: Counter,
     due_at: Counter,
 }
 
 impl Peak {
-    /// Of a new magazine: a look is due.
+    /// The peak of a new magazine: a look is due.
     pub(super) fn new() -> Peak {
         Peak {
             highest: Counter::new(0),
@@ -48,8 +49,8 @@ impl Peak {
         self.highest.get()
     }
 
-    /// How many are alive, as far as this magazine's owner knows; none, where it has ended more of
-    /// others' than it has seen.
+    /// How many are alive, as far as this magazine's owner knows; 0 if it has ended more entities
+    /// of others than it has seen.
     pub(crate) fn known(&self) -> u64 {
         self.highest().saturating_sub(self.headroom.get())
     }
@@ -63,14 +64,14 @@ impl Peak {
         self.due_at.set(0);
     }
 
-    /// Whether it is time to look again at what the others have; asked once a batch.
+    /// Whether a look at the other tallies is due; asked once per batch.
     pub(crate) fn is_due(&self) -> bool {
         let rests = self.rests.get();
         self.rests.set(rests.saturating_sub(1));
         rests == 0 || self.known() >= self.due_at.get()
     }
 
-    /// Takes note of what is alive now, everywhere, by so many tallies.
+    /// Records how many are alive in all, as summed up from so many tallies.
     pub(crate) fn look_up(&self, live: u64, tallies: usize) {
         self.rests.set(RESTS);
         self.due_at.set(live + RISE * tallies as u64);
@@ -103,13 +104,13 @@ impl Peak {
         self.highest.add_owned(n.saturating_sub(headroom));
     }
 
-    /// One less is alive.
+    /// One fewer is alive.
     #[inline]
     pub(crate) fn fall(&self) {
         self.fall_by(1);
     }
 
-    /// So many less are alive.
+    /// So many fewer are alive.
     #[inline]
     pub(crate) fn fall_by(&self, n: u64) {
         self.headroom.add_owned(n);

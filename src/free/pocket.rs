@@ -5,8 +5,9 @@ use crate::segment::Index;
 
 /// At most one box, how many indices are in it, and the last of them.
 ///
-/// The two are here while the box is open, and not in the box: a spawn follows one pointer after the
-/// other to its slot, and each that it need not follow saves it as much as a dozen other instructions.
+/// The two are here while the box is open, and not in the box: a spawn follows one pointer after
+/// the other to its slot, and each that it need not follow saves it as much as a dozen other
+/// instructions.
 #[derive(Debug)]
 pub(super) struct Pocket {
     open: Option<Owned>,

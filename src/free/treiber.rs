@@ -61,14 +61,15 @@ impl TaggedHead {
     }
 
     /// Pushes a number that the caller owns, below 2^32 - 2, on a stack that is never closed while
-    /// anybody pushes. `set_next` stores the link that it is given with the number's thing, or, where
-    /// that heads a chain, with the last thing of the chain; Relaxed suffices.
+    /// anybody pushes. `set_next` stores the link that it is given with the number's thing, or,
+    /// where that heads a chain, with the last thing of the chain; Relaxed suffices.
     pub(crate) fn push(&self, number: u32, set_next: impl Fn(u32)) {
         let open = self.push_unless_closed(number, set_next);
         debug_assert!(open, "a stack that is closed");
     }
 
-    /// The same on a stack that may be closed; false if it is, and the caller owns the number still.
+    /// The same on a stack that may be closed; false if it is, and the caller owns the number
+    /// still.
     #[inline]
     #[must_use]
     pub(crate) fn push_unless_closed(&self, number: u32, set_next: impl Fn(u32)) -> bool {
@@ -81,8 +82,8 @@ impl TaggedHead {
             set_next(link(head));
             let new = pack(next_tag(head), link_to(number));
             // Release B1: publishes what the number's thing holds, and its link, and the same of
-            // those that are linked below it already; pairs with the Acquire B1 in `pop`. Relaxed on
-            // failure: the head is compared again.
+            // those that are linked below it already; pairs with the Acquire B1 in `pop`. Relaxed
+            // on failure: the head is compared again.
             match self.0.compare_exchange_weak(head, new, ord!(Release: B1), Ordering::Relaxed) {
                 Ok(_) => return true,
                 Err(actual) => head = actual,

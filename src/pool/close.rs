@@ -3,18 +3,18 @@
 //! A lease must not cost a counted reference, so the count is one of exceptions:
 //!
 //! * While a `Pool` is open, [`OPEN`] is in the count, and it never comes near zero.
-//! * Each lease that was revoked owns one reference. The revoker, who borrows a `Pool`, adds it; the
-//!   lease gives it back when it is dropped and finds itself revoked. The one may come after the
-//!   other: [`OPEN`] is there meanwhile.
+//! * Each lease that was revoked owns one reference. The revoker, who borrows a `Pool`, adds it;
+//!   the lease gives it back when it is dropped and finds itself revoked. The one may come after
+//!   the other: [`OPEN`] is there meanwhile.
 //! * When the last `Pool` is dropped, each unit that is not at rest, a lease's or that of a release
 //!   in progress, becomes one reference.
 //!
-//! The drop of the last `Pool` closes each stack with one swap, which takes all that lies there.
-//! No acquisition and no `reset` is under way: they borrow a `Pool`. So a unit is either found on a
+//! The drop of the last `Pool` closes each stack with one swap, which takes all that lies there. No
+//! acquisition and no `reset` is under way: they borrow a `Pool`. So a unit is either found on a
 //! stack, and its object dropped by the closer, or its release comes to a closed stack, drops the
-//! object itself, and gives the unit's reference back. A release on an open stack ends with its push
-//! and touches nothing afterwards: the closer may free the core right behind it. Whoever brings the
-//! count to zero frees the core.
+//! object itself, and gives the unit's reference back. A release on an open stack ends with its
+//! push and touches nothing afterwards: the closer may free the core right behind it. Whoever
+//! brings the count to zero frees the core.
 //!
 //! So when the drop of the last `Pool` returns, every object that no lease keeps is gone; a lease
 //! is good for as long as it lives; the last one frees everything; one that was forgotten keeps
@@ -80,7 +80,8 @@ unsafe fn go_to_rest<T: Recycle>(core: NonNull<Core<T>>, slot: NonNull<Slot<T>>,
     // The last touch: from here on the slot is anybody's, and the core as well, whose end nothing
     // holds up. So nothing goes into the call by reference but what lies in cells.
     let slots = NonNull::from(&shared.slots);
-    // SAFETY: the unit keeps the core, with its table, until the slot is on the stack (invariant 15).
+    // SAFETY: the unit keeps the core, with its table, until the slot is on the stack (invariant
+    // 15).
     if !unsafe { rest::push(&shared.home().head, slots, &place.header, index) } {
         // SAFETY: the stack was closed, so the caller owns the slot still (invariant 15).
         unsafe { end_closed(core, slot) };

@@ -80,7 +80,8 @@ impl<T> Core<T> {
         &self.shards[number & (self.shards.len() - 1)]
     }
 
-    /// Every slot that was made, except those of a segment that another thread is publishing just now.
+    /// Every slot that was made, except those of a segment that another thread is publishing just
+    /// now.
     pub(super) fn every_slot(&self) -> impl Iterator<Item = (Index, &Slot<T>)> {
         let indices = (0..self.units.tally().made).map(|index| Index(index as u32));
         indices.filter_map(|index| Some((index, self.slots.slot(index)?)))
@@ -153,8 +154,8 @@ impl<T: Recycle> Core<T> {
         outcome
     }
 
-    /// A slot to lease: one at rest, else a fresh one, else that of the oldest lease if the policy says
-    /// so, else a refusal.
+    /// A slot to lease: one at rest, else a fresh one, else that of the oldest lease if the policy
+    /// says so, else a refusal.
     ///
     /// A refusal is right: with every unit open, which stays so, and every stack empty under equal
     /// tags in two passes, there is a moment between the passes at which all stacks were empty at
@@ -295,8 +296,8 @@ impl<T: Recycle> Core<T> {
         }
     }
 
-    /// Recycles an object that goes to rest; if `recycle` panics the object is dropped, and its slot goes
-    /// to rest without one.
+    /// Recycles an object that goes to rest; if `recycle` panics the object is dropped, and its
+    /// slot goes to rest without one.
     #[inline]
     pub(super) fn recycle(&self, slot: &Slot<T>) {
         // SAFETY: the caller owns the slot: it ended the lease, with an object in it (invariant 3).

@@ -19,12 +19,12 @@ use crate::sync::planted;
 /// `await`, and kept longer than the pool.
 ///
 /// A lease can be *revoked*, by overwriting and by [`Pool::reset`](super::Pool::reset), even before
-/// its first use: then [`get_mut`](Lease::get_mut) returns `None` for ever, and giving the lease back
-/// does nothing. A lease is never revoked while it is in use, that is, while a [`LeaseMut`] of it
-/// exists.
+/// its first use: then [`get_mut`](Lease::get_mut) returns `None` for ever, and giving the lease
+/// back does nothing. A lease is never revoked while it is in use, that is, while a [`LeaseMut`] of
+/// it exists.
 ///
-/// A forgotten lease (`mem::forget`) keeps its object out of the pool until it is revoked, and the memory
-/// of the pool for ever.
+/// A forgotten lease (`mem::forget`) keeps its object out of the pool until it is revoked, and the
+/// memory of the pool for ever.
 ///
 /// # Examples
 ///
@@ -70,8 +70,9 @@ impl<T: Recycle> Lease<T> {
         unsafe { self.slot.as_ref() }
     }
 
-    /// Returns the number of this lease: unique in its pool, and at least 1. Numbers rise in the order of
-    /// acquisition on each thread, and under `OverwriteOldest` across all threads; some may be skipped.
+    /// Returns the number of this lease: unique in its pool, and at least 1. Numbers rise in the
+    /// order of acquisition on each thread, and under `OverwriteOldest` across all threads; some
+    /// may be skipped.
     ///
     /// # Examples
     ///
@@ -90,8 +91,8 @@ impl<T: Recycle> Lease<T> {
         self.seq
     }
 
-    /// Returns whether the lease was revoked. `true` is final; after `false`, the lease may have been
-    /// revoked by the time the call returns.
+    /// Returns whether the lease was revoked. `true` is final; after `false`, the lease may have
+    /// been revoked by the time the call returns.
     ///
     /// # Examples
     ///
@@ -111,11 +112,11 @@ impl<T: Recycle> Lease<T> {
         !self.slot().word.peek().leased_as(self.generation)
     }
 
-    /// Borrows the object, or returns `None` if the lease was revoked. The lease cannot be revoked while
-    /// the borrow lasts.
+    /// Borrows the object, or returns `None` if the lease was revoked. The lease cannot be revoked
+    /// while the borrow lasts.
     ///
-    /// A forgotten [`LeaseMut`] prevents the lease from being revoked until it is given back, and does no
-    /// other harm.
+    /// A forgotten [`LeaseMut`] prevents the lease from being revoked until it is given back, and
+    /// does no other harm.
     ///
     /// # Complexity
     /// One compare-and-swap; the end of the borrow is a store.

@@ -3,13 +3,14 @@
 //! Objects lie in slots like a store's entities ([`design`](crate::design)), under the same word. A
 //! slot at rest is Dead with its object in place; a leased one is Active under the next generation;
 //! while the lease is in use its word carries the mark of a guard, and nobody but the lease changes
-//! it. Objects are never shared, so one that is given back needs no grace period, and no pin is ever
-//! involved: it goes on the stack of its thread's shard, and the next lease takes it from there.
+//! it. Objects are never shared, so one that is given back needs no grace period, and no pin is
+//! ever involved: it goes on the stack of its thread's shard, and the next lease takes it from
+//! there.
 //!
-//! Acquiring an object, using it and giving it back take four read-modify-writes: a pop, the mark, the
-//! end of the lease and a push. Nothing is counted on the way; the words say how many leases there
-//! were. Nothing is allocated but the slots, as many as were ever leased at once, and, where the oldest
-//! lease is overwritten, now and then a list of the oldest.
+//! Acquiring an object, using it and giving it back take four read-modify-writes: a pop, the mark,
+//! the end of the lease and a push. Nothing is counted on the way; the words say how many leases
+//! there were. Nothing is allocated but the slots, as many as were ever leased at once, and, where
+//! the oldest lease is overwritten, now and then a list of the oldest.
 
 mod close;
 mod core;
@@ -45,16 +46,16 @@ use crate::stats::Stats;
 /// leases end.
 ///
 /// When every unit of the capacity is on lease, the [`policy`](Limits::policy) decides what an
-/// acquisition does: [`Exhaustion::Reject`] refuses it, [`Exhaustion::GrowToCap`] first adds units up
-/// to `max_capacity`, and [`Exhaustion::OverwriteOldest`] takes the object of the oldest lease that is
-/// not in use at that moment; the holder of that lease finds out at the next use.
+/// acquisition does: [`Exhaustion::Reject`] refuses it, [`Exhaustion::GrowToCap`] first adds units
+/// up to `max_capacity`, and [`Exhaustion::OverwriteOldest`] takes the object of the oldest lease
+/// that is not in use at that moment; the holder of that lease finds out at the next use.
 ///
 /// `recycle`, the destructor and `Default::default` are user code; they run on the thread that
-/// gives back, resets or acquires, never under a lock, and may use the pool. A lease that is given back
-/// while an object is recycled or dropped on the same thread takes effect when that is done. A panic of
-/// `recycle` or of a destructor is contained and counted in [`Stats::drop_panics`]; the object is
-/// dropped and replaced, and no unit of capacity is lost. A panic of `Default::default` propagates to
-/// the caller, and does not lose a unit either.
+/// gives back, resets or acquires, never under a lock, and may use the pool. A lease that is given
+/// back while an object is recycled or dropped on the same thread takes effect when that is done. A
+/// panic of `recycle` or of a destructor is contained and counted in [`Stats::drop_panics`]; the
+/// object is dropped and replaced, and no unit of capacity is lost. A panic of `Default::default`
+/// propagates to the caller, and does not lose a unit either.
 ///
 /// # Examples
 ///
@@ -91,9 +92,9 @@ impl<T: Recycle + Send + 'static> Pool<T> {
     /// Creates a pool; objects are constructed when they are first needed.
     ///
     /// # Errors
-    /// A [`ConfigError`] that names the field, its value and what is allowed, for a capacity of 0 or
-    /// beyond what can be counted, and under `GrowToCap` for a `max_capacity` below the capacity or
-    /// beyond what can be counted. `usize::MAX` is no limit.
+    /// A [`ConfigError`] that names the field, its value and what is allowed, for a capacity of 0
+    /// or beyond what can be counted, and under `GrowToCap` for a `max_capacity` below the capacity
+    /// or beyond what can be counted. `usize::MAX` is no limit.
     ///
     /// # Examples
     ///
@@ -120,10 +121,11 @@ impl<T: Recycle + Send + 'static> Pool<T> {
         Ok(Pool { core: NonNull::from(Box::leak(core)), _object: PhantomData })
     }
 
-    /// Leases an object: one at rest; else a new one, while there is room; else, if the policy says so,
-    /// that of the oldest lease.
+    /// Leases an object: one at rest; else a new one, while there is room; else, if the policy says
+    /// so, that of the oldest lease.
     ///
-    /// Lock-free. The object is as `Default::default` makes it, whether it is new or was used before.
+    /// Lock-free. The object is as `Default::default` makes it, whether it is new or was used
+    /// before.
     ///
     /// A lease is never overwritten while an older one, whose acquisition returned before the
     /// acquisition of the first began, could have been revoked throughout the call. Nothing is
@@ -132,11 +134,11 @@ impl<T: Recycle + Send + 'static> Pool<T> {
     /// # Errors
     /// [`SpawnFailure::Exhausted`] if at some moment of the call every unit of the capacity, as
     /// grown so far, was on lease or held by another call in progress. Under `OverwriteOldest`, in
-    /// addition, each lease was in use when the call examined it, though not necessarily all at the same
-    /// moment, or the call was made inside `recycle` or a destructor. An object that is released inside a
-    /// destructor, a store's included, is on lease until that destructor has returned.
-    /// [`SpawnFailure::OutOfMemory`] if the system refused memory for a slot, or for a list of the
-    /// oldest.
+    /// addition, each lease was in use when the call examined it, though not necessarily all at the
+    /// same moment, or the call was made inside `recycle` or a destructor. An object that is
+    /// released inside a destructor, a store's included, is on lease until that destructor has
+    /// returned. [`SpawnFailure::OutOfMemory`] if the system refused memory for a slot, or for a
+    /// list of the oldest.
     ///
     /// # Panics
     /// If `Default::default` does.
@@ -144,8 +146,8 @@ impl<T: Recycle + Send + 'static> Pool<T> {
     /// # Complexity
     /// One compare-and-swap while the thread's shard has objects at rest; nothing is allocated once
     /// there are as many slots as leases. A refusal looks at the stack of every shard. Under
-    /// `OverwriteOldest`, one more read-modify-write for the number of the lease; a search for the oldest
-    /// looks at every slot, and serves as many acquisitions as a quarter of the capacity.
+    /// `OverwriteOldest`, one more read-modify-write for the number of the lease; a search for the
+    /// oldest looks at every slot, and serves as many acquisitions as a quarter of the capacity.
     ///
     /// # Examples
     ///
@@ -162,8 +164,9 @@ impl<T: Recycle + Send + 'static> Pool<T> {
         self.core().acquire().map(|grant| Lease::new(self.core, grant))
     }
 
-    /// Gives an object back, as dropping its lease does, and returns whether that was a valid lease of
-    /// this pool: false if it was revoked, and for a lease of another pool, which goes back to that pool.
+    /// Gives an object back, as dropping its lease does, and returns whether that was a valid lease
+    /// of this pool: false if it was revoked, and for a lease of another pool, which goes back to
+    /// that pool.
     ///
     /// # Complexity
     /// Two compare-and-swaps, and `recycle`.
@@ -186,11 +189,11 @@ impl<T: Recycle + Send + 'static> Pool<T> {
         lease.end() && own
     }
 
-    /// Revokes every lease that is not in use at the moment, brings the objects back to rest, begins a
-    /// new window of statistics, and returns how many leases it revoked.
+    /// Revokes every lease that is not in use at the moment, brings the objects back to rest,
+    /// begins a new window of statistics, and returns how many leases it revoked.
     ///
-    /// The holders find out at their next use. A lease that is given out meanwhile may be missed. Units
-    /// of capacity that were added stay.
+    /// The holders find out at their next use. A lease that is given out meanwhile may be missed.
+    /// Units of capacity that were added stay.
     ///
     /// # Complexity
     /// One load per slot, and three read-modify-writes and `recycle` per revoked lease.

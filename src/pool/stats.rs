@@ -50,9 +50,9 @@ impl<T> Core<T> {
         self.census().idle
     }
 
-    /// Totals since the pool was made, and the gauges. What is a difference of others may be a little
-    /// below zero, as a wrapping number, while calls are under way: kept so, the windows that begin
-    /// and end in between add up when all is quiet.
+    /// Totals since the pool was made, and the gauges. What is a difference of others may be a
+    /// little below zero, as a wrapping number, while calls are under way: kept so, the windows
+    /// that begin and end in between add up when all is quiet.
     fn sums(&self) -> Stats {
         let created = self.sum(|events| &events.created);
         let misses = created.wrapping_sub(self.sum(|events| &events.rebuilt));
@@ -106,8 +106,8 @@ impl<T> Core<T> {
     }
 
     /// The most leases at once since the window began, as the stacks saw it: exact while one thread
-    /// does all the work. It takes from other shards' stacks, and opens units, only while its own is
-    /// empty, so that all stacks were at their lowest at the same time.
+    /// does all the work. It takes from other shards' stacks, and opens units, only while its own
+    /// is empty, so that all stacks were at their lowest at the same time.
     fn most_out(&self) -> usize {
         let low: u64 = self.shards.iter().map(|shard| shard.low.get()).sum();
         self.units.tally().open().saturating_sub(low) as usize

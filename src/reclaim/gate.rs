@@ -1,9 +1,9 @@
-//! How many `Store`s there are of a store, in an object that outlives it.
+//! The count of open `Store`s, in an object that outlives the store.
 
 use crate::sync::{AtomicUsize, Ordering, planted};
 
-/// More references than this were forgotten, not dropped: the count would come round to zero, so
-/// the process is ended, as by `Arc`.
+/// So many references exist only if most were forgotten. Before the count wraps to zero, the
+/// process is aborted, as by `Arc`.
 const MOST: usize = isize::MAX as usize;
 
 /// The count of open `Store` references. At zero the store is closed for ever.
@@ -11,14 +11,14 @@ const MOST: usize = isize::MAX as usize;
 pub(crate) struct Gate(AtomicUsize);
 
 impl Gate {
-    /// With one reference.
+    /// Open, with one reference.
     pub(crate) fn new() -> Gate {
         Gate(AtomicUsize::new(1))
     }
 
-    /// One reference more, for somebody who has one.
+    /// Adds a reference, for a caller that has one.
     pub(crate) fn enter_again(&self) {
-        // Relaxed: the caller's reference keeps the store open; nothing is read behind the count.
+        // Relaxed: the caller's reference keeps the store open; the count guards no other data.
         let before = self.0.fetch_add(1, Ordering::Relaxed);
         debug_assert!(before > 0, "only an open store is cloned");
         if before > MOST {
@@ -26,7 +26,7 @@ impl Gate {
         }
     }
 
-    /// One reference more, unless the store is closed.
+    /// Adds a reference, unless the store is closed; whether it did.
     pub(crate) fn try_enter(&self) -> bool {
         // Relaxed: the count is compared again below.
         let mut open = self.0.load(Ordering::Relaxed);
@@ -34,7 +34,7 @@ impl Gate {
             if open > MOST {
                 std::process::abort();
             }
-            // Relaxed: who has a weak reference received the store's memory with it.
+            // Relaxed: the caller received the store's memory with its weak reference.
             match self.0.compare_exchange_weak(open, open + 1, Ordering::Relaxed, Ordering::Relaxed)
             {
                 Ok(_) => return true,
@@ -44,16 +44,16 @@ impl Gate {
         false
     }
 
-    /// One reference less; whether it was the last and the caller must close the store.
+    /// Removes a reference; whether it was the last, so that the caller must close the store.
     pub(crate) fn leave(&self) -> bool {
-        // AcqRel K1: the last one to leave comes after everything that the others did through
-        // theirs; each hands on what it did.
+        // AcqRel K1: each call publishes what was done through its reference, and the last one
+        // receives all of it.
         self.0.fetch_sub(1, ord!(AcqRel: K1)) == 1
     }
 
-    /// Whether the store is closed: it stays so.
+    /// Whether the store is closed, which it then stays.
     pub(crate) fn closed(&self) -> bool {
-        // Relaxed: nothing is read behind it.
+        // Relaxed: the count guards no other data.
         self.0.load(Ordering::Relaxed) == 0
     }
 }

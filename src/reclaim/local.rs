@@ -1,8 +1,8 @@
 //! A thread's registrations: one for each store that it uses, in a list behind a one-entry cache.
 //!
 //! An entry keeps the collector and the thread's participant in it, never the slots. Entries of
-//! stores that are gone are dropped at the next registration. In the thread's last moments, when
-//! the list is gone already, an operation registers for itself.
+//! closed stores are dropped at the next registration. Late in a thread's exit, when the list is
+//! destroyed already, each operation registers for itself.
 
 use std::cell::{Cell, RefCell};
 use std::ptr::{self, NonNull};
@@ -15,7 +15,8 @@ use super::{Domain, Gate};
 use crate::free::Magazine;
 use crate::sync::{Arc, Seat, local, thread_ordinal};
 
-/// What a thread has of one store. On lines of its own: the thread writes it at every call.
+/// A thread's registration with one store. On cache lines of its own: the thread writes it at every
+/// call.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct Entry {
@@ -26,21 +27,22 @@ pub(super) struct Entry {
     pub(super) home: usize,
     /// Sessions of this thread that are open now; they share the magazine.
     pub(super) sessions: Cell<u32>,
-    /// What they have claimed.
+    /// The magazine that they have claimed.
     pub(super) magazine: Cell<Option<NonNull<Magazine>>>,
-    /// What they claimed last, wherever it is now: the first that the next session tries.
+    /// The one that they claimed last, whoever has it now: the next session tries it first.
     pub(super) last_magazine: Cell<Option<NonNull<Magazine>>>,
     /// Where the thread's sessions that lend payloads out are counted.
     pub(super) lending: Seat,
-    /// Whether this thread has handed garbage over and not looked around since.
+    /// Whether this thread has handed garbage over and has not looked since how much there is.
     pub(super) owes: Cell<bool>,
     /// What it has handed over and not handed on.
     pub(super) outbox: Outbox,
-    /// How often in a row this thread has stepped aside in vain, and how many batches had ripened then.
+    /// How often in a row this thread has stepped aside in vain, and how many batches had ripened
+    /// then.
     pub(super) in_vain: Cell<(u32, u64)>,
 }
 
-/// The list; it clears the cache before its entries go.
+/// The list; it clears the cache before its entries are dropped.
 struct List(RefCell<Vec<Rc<Entry>>>);
 
 local! {
@@ -60,11 +62,11 @@ impl Drop for List {
 }
 
 fn set_cache(entry: *const Entry) {
-    // A thread whose cache is gone has no use for it.
+    // Ignored if the cache is destroyed: then it is not read any more either.
     let _ = CACHE.try_with(|cache| cache.set(entry));
 }
 
-/// This thread's entry for a store, made if need be.
+/// This thread's entry for a store, made if it has none.
 #[inline]
 pub(super) fn entry(domain: &Domain) -> Rc<Entry> {
     match cached(domain) {
@@ -78,7 +80,8 @@ pub(super) fn known_entry(domain: &Domain) -> Option<Rc<Entry>> {
     cached(domain).or_else(|| LIST.try_with(|list| list.find(domain)).ok().flatten())
 }
 
-/// The magazine that the thread's sessions on this store have claimed, if its entry is at hand.
+/// The magazine that the thread's sessions on this store have claimed, if its entry is in the
+/// cache.
 #[inline]
 pub(super) fn cached_magazine(domain: &Domain) -> Option<NonNull<Magazine>> {
     let cached = CACHE.try_with(Cell::get).unwrap_or(ptr::null());
@@ -91,7 +94,7 @@ pub(super) fn cached_magazine(domain: &Domain) -> Option<NonNull<Magazine>> {
 fn cached(domain: &Domain) -> Option<Rc<Entry>> {
     let cached = CACHE.try_with(Cell::get).unwrap_or(ptr::null());
     // SAFETY: the cache points into an `Rc` of this thread's list, which clears the cache before
-    // that goes (invariant 10).
+    // that is dropped (invariant 10).
     let entry = unsafe { cached.as_ref() }?;
     if entry.store != domain.number {
         return None;
@@ -126,7 +129,7 @@ impl List {
             }
             stays
         });
-        // Outside the borrow: dropping a participant may run what was deferred.
+        // Outside the borrow: dropping a participant may run deferred calls.
         drop(gone);
         let entry = Rc::new(Entry::new(domain));
         self.0.borrow_mut().push(Rc::clone(&entry));

@@ -1,9 +1,9 @@
-//! The epochs: the only place that names `crossbeam_epoch`.
+//! Epoch-based reclamation: the only place that names `crossbeam_epoch`.
 //!
-//! A store has a collector of its own, so that a stalled reader of one store holds no other back.
-//! A thread registers with it once ([`local`]); a [`Session`] is a pin together with the magazine
-//! that the thread's sessions share. What is deferred is above all the way of batches out of limbo
-//! ([`Session::hand_over`]): it moves boxes, reaches no slot and runs no user code.
+//! A store has a collector of its own, so that a stalled reader of one store holds no other back. A
+//! thread registers with it once ([`local`]); a [`Session`] is a pin together with the magazine
+//! that the thread's sessions share. Most deferred calls take batches out of limbo
+//! ([`Session::hand_over`]): they move boxes, touch no slots and run no user code.
 //!
 //! The scheme is from K. Fraser, "Practical lock-freedom" (2004), in crossbeam's implementation.
 
@@ -29,7 +29,7 @@ pub(crate) struct Domain {
     number: u64,
     collector: Collector,
     pub(crate) gate: Arc<Gate>,
-    /// Who lends payloads out under a pin just now.
+    /// Which threads lend payloads out under a pin now.
     lenders: Roll,
 }
 
@@ -44,8 +44,8 @@ impl Domain {
         }
     }
 
-    /// Whether a pin that lends payloads out was there a moment ago: such a one may stay for ever,
-    /// while one of a single call goes by itself.
+    /// Whether some thread lent payloads out under a pin a moment ago: such a pin may stay for
+    /// ever, while that of a single call ends by itself.
     pub(crate) fn lends(&self) -> bool {
         self.lenders.anybody()
     }

@@ -1,20 +1,20 @@
-//! What a thread has handed over and nobody else has been told of yet.
+//! The outbox of a thread: batches that it has handed over, and not yet handed on to the collector.
 
 use std::cell::{Cell, RefCell};
 
 use crate::free::{Chain, Circulation, Owned};
 use crate::sync::Arc;
 
-/// The batches that a thread's sessions have handed over since one of them was last about to move or end
-/// its pin: one chain, which becomes one deferred call.
+/// The batches that a thread's sessions have handed over since one of them was last about to move
+/// or end its pin: one chain, which becomes one deferred call.
 ///
-/// Only a session puts something in, and the last one of the thread to go takes it out
-/// ([`Session`](super::Session)), by a panic or in the thread's last moments as well. So it is empty when
-/// it is dropped; if it were not, its batches would be lost, and so would their slots.
+/// Only sessions put batches in, and the thread's last [`Session`](super::Session) takes out what
+/// is left when it ends, also by a panic or late in the thread's exit. So an outbox is empty when
+/// it is dropped; otherwise its batches would be lost, and so would their slots.
 #[derive(Debug)]
 pub(super) struct Outbox {
     chain: RefCell<Option<(Arc<Circulation>, Chain)>>,
-    /// How many batches the chain has: every session asks at its end, and need not borrow for it.
+    /// How many batches the chain has: every session asks at its end, without a borrow.
     batches: Cell<u64>,
 }
 
@@ -34,7 +34,7 @@ impl Outbox {
         self.batches.get()
     }
 
-    /// Adds a batch of the circulation that the others are of.
+    /// Adds a batch, of the same circulation as the others.
     pub(super) fn put(&self, circulation: &Arc<Circulation>, batch: Owned) {
         let mut chain = self.chain.borrow_mut();
         match &mut *chain {
@@ -86,7 +86,7 @@ mod tests {
             }
         }
 
-        /// What has ripened once nobody is in the way, what was taken off last first.
+        /// Asserts what has ripened once no pin is in the way, in the order in which it is popped.
         #[track_caller]
         fn assert_ripe(&self, indices: &[u32]) {
             assert_eq!(self.circulation.handed_over(), indices.len() as u64);
@@ -178,8 +178,8 @@ mod tests {
         traffic.assert_ripe(&[2, 1]);
     }
 
-    /// Hands over as it is dropped, by an entry of its own: that of the thread is out of reach. A session
-    /// that it has of that one ends behind.
+    /// Hands over when it is dropped, by an entry of its own: the thread's list is destroyed by
+    /// then. A session of the thread's entry, if it keeps one, ends after that.
     struct Parting(Arc<Traffic>, Option<Session>);
 
     impl Drop for Parting {
@@ -203,7 +203,8 @@ mod tests {
             let traffic = Traffic::new();
             let leaving = Arc::clone(&traffic);
             let thread = std::thread::spawn(move || {
-                // Made before the list of the thread's entries, so it goes after that.
+                // Initialised before the list of the thread's entries, so it is destroyed after
+                // that.
                 PARTING.with(|parting| assert!(parting.borrow().is_none()));
                 let session = Session::lending(&leaving.domain);
                 leaving.hand_over(&session, &[1]);

@@ -5,14 +5,14 @@ use std::rc::Rc;
 use super::local::{self, Entry};
 use super::{Domain, Session};
 
-/// What a session begins with. What the thread owes is known before the session exists, so that the
-/// session is written where it stays, once: one that was changed before it is moved there would be read
-/// by wholes right after it was written by parts, which processors wait for.
+/// What a session begins with. What the thread owes is asked before the session exists, so that the
+/// session is constructed where it stays: to move it there would be to load in wide pieces what was
+/// just stored in narrow ones, which processors wait for.
 #[derive(Debug)]
 pub(crate) struct Registration(Rc<Entry>);
 
 impl Registration {
-    /// Of this thread, with a store.
+    /// This thread's registration with a store.
     #[inline]
     pub(crate) fn of(domain: &Domain) -> Registration {
         Registration(local::entry(domain))

@@ -14,25 +14,25 @@ use crate::memory::OutOfMemory;
 use crate::segment::Attic;
 use crate::sync::{Arc, Counter, courtesy, planted, step_aside};
 
-/// How often a session that made garbage steps aside at most before it goes on.
+/// How often, at most, a session that made garbage steps aside before it goes on.
 const STEPS_ASIDE: u32 = 64;
 
-/// The same once nothing has ripened while it stepped aside so often in a row: a reader may stay for
-/// ever.
+/// The same once nothing has ripened while it did so [`OFTEN_IN_VAIN`] times in a row: a reader may
+/// stay for ever.
 const STEPS_IN_VAIN: u32 = 4;
 const OFTEN_IN_VAIN: u32 = 8;
 
-/// A pin, or less: an [unpinned](Session::unpinned) session reads no payload. While a pin lives, no payload
-/// that its thread could have seen is dropped.
+/// A pin, or none: an [unpinned](Session::unpinned) session reads no payload. While the pin lasts,
+/// no payload that the thread could see is dropped.
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// `None` while the session steps aside, and until an [unpinned](Session::unpinned) one needs it.
-    /// Before `entry`: the pin ends before the
-    /// participant that it belongs to.
+    /// `None` while the session steps aside, and until an [unpinned](Session::unpinned) one needs a
+    /// pin. Declared before `entry`, so that the pin ends before its participant.
     guard: RefCell<Option<Guard>>,
     entry: Rc<Entry>,
-    /// The magazine that the thread's sessions have claimed, once this one has asked for it: it stays
-    /// theirs until the last of them ends. Here as well as in `entry`, for one pointer less to follow.
+    /// The magazine that the thread's sessions have claimed, once this one has asked for it: it
+    /// stays theirs until the last of them ends. Here as well as in `entry`, for one pointer less
+    /// to follow.
     magazine: Cell<Option<NonNull<Magazine>>>,
     /// The session of one call, which hands out no borrow: it may repin on its own.
     own: bool,
@@ -42,7 +42,7 @@ pub(crate) struct Session {
 
 impl Session {
     /// A session that lends payloads out.
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(crate) fn lending(domain: &Domain) -> Session {
         Registration::of(domain).lending()
     }
@@ -53,8 +53,8 @@ impl Session {
         Registration::of(domain).own()
     }
 
-    /// The session of one call that may need no pin: who owns a slot, or takes one out of its magazine,
-    /// may touch it. What does more [pins](Session::ensure_pinned) first.
+    /// The session of one call that may need no pin: a call that owns a slot, or takes one out of
+    /// its magazine, may touch it. To do more it [pins](Session::ensure_pinned) first.
     #[inline]
     pub(crate) fn unpinned(domain: &Domain) -> Session {
         Session::open_unpinned(local::entry(domain), false)
@@ -65,10 +65,11 @@ impl Session {
         local::known_entry(domain).map(|entry| Session::open_unpinned(entry, false))
     }
 
-    /// The session of one call that looks an entity up, and reads no payload, under the claim on its
-    /// magazine in place of a pin (`free::claim`). None where only a pin will do: inside another session,
-    /// whose claim is not for looking and may stay for long, where the magazine that the thread had before
-    /// is not to be had, beside somebody in the attic, and where the thread owes the others a look around.
+    /// The session of one call that looks an entity up, and reads no payload, under the claim on
+    /// its magazine in place of a pin (`free::claim`). `None` if a pin is needed: inside another
+    /// session, whose claim is not for looking and may last long; if another thread has the
+    /// magazine now; while somebody is in the attic; and if the thread owes the others a look
+    /// around.
     #[inline]
     pub(crate) fn looking(domain: &Domain, attic: &Attic) -> Option<Session> {
         let entry = local::entry(domain);
@@ -76,7 +77,8 @@ impl Session {
             return None;
         }
         let last = entry.last_magazine.get()?;
-        // SAFETY: it belongs to the circulation of the store that the caller borrows (invariant 11).
+        // SAFETY: it belongs to the circulation of the store that the caller borrows (invariant
+        // 11).
         let claimed = unsafe { last.as_ref() }.claim_to_look()?;
         pause_point!("claimed to look, attic not seen");
         if attic.is_entered() {
@@ -106,8 +108,9 @@ impl Session {
         Session { guard: RefCell::new(Some(guard)), entry, magazine, own, looking: false }
     }
 
-    /// Runs user code inside the call that the session belongs to. It may block for as long as it likes,
-    /// so meanwhile the thread counts as one that lends payloads out: nobody waits long for such a one.
+    /// Runs user code inside the call that the session belongs to. It may block for as long as it
+    /// likes, so meanwhile the thread counts as one that lends payloads out: nobody waits long for
+    /// such a one.
     #[inline]
     pub(crate) fn meanwhile<R>(&self, user: impl FnOnce() -> R) -> R {
         let _lending = self.lend();
@@ -165,7 +168,7 @@ impl Session {
         }
     }
 
-    /// Apart, so that the way of a session that has its magazine stays short.
+    /// Not inlined, so that the fast path of a session that has its magazine stays short.
     #[inline(never)]
     fn claim_again<'c>(&self, owner: &'c Circulation) -> Option<Claimed<'c>> {
         if let Some(magazine) = self.entry.magazine.get() {
@@ -180,7 +183,7 @@ impl Session {
         Some(claimed)
     }
 
-    /// Lets all sessions of the thread have what this one has claimed.
+    /// Shares what this session has claimed with the others of its thread.
     fn share(&self, magazine: NonNull<Magazine>) {
         self.magazine.set(Some(magazine));
         self.entry.magazine.set(Some(magazine));
@@ -206,30 +209,33 @@ impl Session {
         self.entry.outbox.put(circulation, batch);
     }
 
-    /// Batches that wait for their grace period, with those in this thread's outbox: they have it
-    /// before them. What is in the outboxes of others is behind their sessions, and not counted.
+    /// Batches that wait for their grace period, including those in this thread's outbox. Those in
+    /// the outboxes of other threads wait for the sessions that are open there, and are not
+    /// counted.
     pub(crate) fn in_limbo(&self, circulation: &Circulation) -> u64 {
         circulation.in_limbo() + self.entry.outbox.batches()
     }
 
-    /// Batches that were ever sent into limbo, with those in this thread's outbox.
+    /// Batches that were ever sent into limbo, including those in this thread's outbox.
     pub(crate) fn handed_over(&self, circulation: &Circulation) -> u64 {
         circulation.handed_over() + self.entry.outbox.batches()
     }
 
-    /// The claim stays with sessions that have begun inside this one: those have pins, or look nothing up.
+    /// The claim stays with sessions that have begun inside this one: those have pins, or look
+    /// nothing up.
     #[cold]
     fn leave_to_others(&self) {
         if let Some(magazine) = self.entry.magazine.get() {
-            // SAFETY: it belongs to this store's circulation, which outlives the session (invariant 11).
+            // SAFETY: it belongs to this store's circulation, which outlives the session (invariant
+            // 11).
             let magazine = unsafe { magazine.as_ref() };
             // SAFETY: this thread's sessions have claimed it (invariant 5).
             unsafe { Claimed::new(magazine) }.stop_looking();
         }
     }
 
-    /// [`hand_on`], by the last session of the thread: whoever has handed over is gone by then, and may
-    /// have had the only pin.
+    /// [`hand_on`], by the last session of the thread: the one that handed over may have ended, and
+    /// may have had the only pin.
     #[cold]
     fn hand_on_last(&self) {
         self.ensure_pinned();
@@ -253,8 +259,8 @@ impl Session {
         flush(&self.entry, guard);
     }
 
-    /// Drops what was unlinked, which runs no user code, after every session that could have seen it;
-    /// and counts `counted` out.
+    /// Drops what was unlinked, which runs no user code, after every session that could have seen
+    /// it; and then subtracts `counted` from `out`.
     pub(crate) fn defer_drop<V: Send + 'static>(
         &self,
         unlinked: Box<V>,
@@ -293,8 +299,8 @@ impl Session {
         self.entry.owes.get()
     }
 
-    /// Steps aside, unpinned, while it is crowded with garbage: whoever holds the epoch gets the
-    /// processor. A few times at most: a courtesy, never a condition. The owner lends nothing out.
+    /// Steps aside, unpinned, while there is too much garbage, so that threads which hold the epoch
+    /// get the processor. Only so often: progress never depends on it. The owner lends nothing out.
     #[cold]
     pub(crate) fn step_aside(&mut self, circulation: &Circulation, crowded: impl Fn() -> bool) {
         self.entry.owes.set(false);
@@ -303,7 +309,8 @@ impl Session {
         }
         let participant = &self.entry.participant;
         let guard = self.guard.get_mut();
-        // First, or what this thread has handed over would not be counted. The pin moves now anyway.
+        // First, or what this thread has handed over would not be counted. The pin moves now
+        // anyway.
         if let Some(pinned) = guard {
             hand_on(&self.entry, pinned);
         }
@@ -330,7 +337,7 @@ impl Session {
         self.entry.in_vain.set((count, ripened));
     }
 
-    /// Leaves the processor to whoever holds the epoch, unpinned where that is allowed.
+    /// Leaves the processor to threads that hold the epoch, unpinned where that is allowed.
     pub(crate) fn courtesy(&self, round: u32) {
         if !self.may_repin() {
             return courtesy(round);
@@ -371,7 +378,7 @@ unsafe fn claimed_by_us(_owner: &Circulation, magazine: NonNull<Magazine>) -> Cl
     unsafe { Claimed::new(magazine) }
 }
 
-/// The magazine that this thread has claimed just now, if it has: to count without a session.
+/// The magazine that this thread has claimed now, if any: to count without a session.
 #[inline]
 pub(crate) fn claimed_here<'c>(domain: &Domain, owner: &'c Circulation) -> Option<Claimed<'c>> {
     let magazine = local::cached_magazine(domain)?;
@@ -380,7 +387,7 @@ pub(crate) fn claimed_here<'c>(domain: &Domain, owner: &'c Circulation) -> Optio
     Some(unsafe { claimed_by_us(owner, magazine) })
 }
 
-/// As long as it is there, the thread of a session counts as one that lends payloads out.
+/// While it lives, the thread of its session counts as one that lends payloads out.
 #[derive(Debug)]
 pub(crate) struct Lending<'s>(&'s Session);
 

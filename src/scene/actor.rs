@@ -14,8 +14,8 @@ use crate::handle::Handle;
 /// The core components of an actor: plain fields, reached without a look-up.
 ///
 /// An actor is created in strict order: [`construct`](Core::construct), [`init`](Core::init), the
-/// creator's `configure`, the created hooks, and then the first tick. Each step may read only what the
-/// steps before it have completed.
+/// creator's `configure`, the created hooks, and then the first tick. Each step may read only what
+/// the steps before it have completed.
 ///
 /// # Examples
 ///
@@ -76,8 +76,8 @@ pub trait Core: Sized + Send + 'static {
         let _ = (actor, cx);
     }
 
-    /// The first of the pending-destroy hooks: the actor was killed, and its state is intact. It is not
-    /// called when the scene is shut down, so it may settle: loot, scores.
+    /// The first of the pending-destroy hooks: the actor was killed, and its state is intact. It is
+    /// not called when the scene is shut down, so it may settle: loot, scores.
     fn on_pending_destroy(actor: &Actor<Self>, cx: &mut Commands<'_, Self>) {
         let _ = (actor, cx);
     }
@@ -92,7 +92,30 @@ pub trait Core: Sized + Send + 'static {
 ///
 /// # Examples
 ///
-/// See [`Core`].
+/// ```
+/// # use hatchery::scene::{Actor, Core, Scene, TickContext};
+/// # struct Unit;
+/// # impl Core for Unit {
+/// #     type Definition = ();
+/// #     type Position = [f32; 2];
+/// #     type Public = ();
+/// #     fn construct(_: [f32; 2]) -> Unit { Unit }
+/// #     fn init(_: &mut Actor<Unit>, _: &()) {}
+/// #     fn publish(_: &Actor<Unit>) {}
+/// #     fn tick(actor: &mut Actor<Unit>, _: &TickContext<'_, Unit>, dt: f32) {
+/// #         actor.position[0] += dt;
+/// #     }
+/// # }
+/// let mut scene = Scene::<Unit>::builder().build()?;
+/// let unit = scene.create_actor([3.0, 4.0], &(), |actor| {
+///     actor.tags.insert("Team.Red");
+/// })?;
+/// let actor = scene.actor_mut(unit)?;
+/// assert_eq!(actor.handle(), unit);
+/// assert!(actor.tags.contains("Team"));
+/// actor.position = [0.0, 0.0];
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Actor<C: Core> {
     handle: Handle,
     /// Where the actor is.
@@ -102,8 +125,8 @@ pub struct Actor<C: Core> {
     /// The core components.
     pub core: C,
     pub(super) components: Components<C>,
-    /// The actor's address while `configure` runs, which is when components may be added; 0 before and
-    /// afterwards. An actor that user code has moved elsewhere meanwhile does not match it.
+    /// The actor's address while `configure` runs, which is when components may be added; 0 before
+    /// and afterwards. An actor that user code has moved elsewhere meanwhile does not match it.
     configured_at: usize,
     /// Whether a component was added that ticks; if not, the block need not be looked at.
     pub(super) ticks: bool,
@@ -163,8 +186,8 @@ impl<C: Core> Actor<C> {
         self.components.add(component);
     }
 
-    /// As [`add_component`](Actor::add_component), for a component that ticks. Components tick in the
-    /// order in which they were added.
+    /// Adds a component that ticks, as [`add_component`](Actor::add_component) adds others.
+    /// Components tick in the order in which they were added.
     ///
     /// # Panics
     /// Outside `configure`.
@@ -186,7 +209,8 @@ impl<C: Core> Actor<C> {
         );
     }
 
-    /// Returns the component of a type. A component does not find itself inside its own hooks and tick.
+    /// Returns the component of a type. A component does not find itself inside its own hooks and
+    /// tick.
     ///
     /// # Complexity
     /// Linear in the number of components.
@@ -195,7 +219,7 @@ impl<C: Core> Actor<C> {
         self.components.get()
     }
 
-    /// As [`component`](Actor::component), mutably.
+    /// Returns the component of a type, to be changed. See [`component`](Actor::component).
     #[must_use]
     pub fn component_mut<T: Component<C>>(&mut self) -> Option<&mut T> {
         self.components.get_mut()

@@ -4,15 +4,16 @@
 //! Header | entry, component | entry, component | ..
 //! ```
 //!
-//! So a tick over all of them walks over neighbouring cache lines. An entry is a pointer to the table of its
-//! component's type; where the component lies after its entry follows from the type.
+//! So a tick over all of them walks over neighbouring cache lines. An entry is a pointer to the
+//! table of its component's type; where the component lies after its entry follows from the type.
 //!
-//! **Lending.** A component is called in place, with its owner by `&mut`: it is marked as lent, and a
-//! look-up does not find it. One component of a block is lent at a time, nothing is added meanwhile, and
-//! the block stays. But the owner may lose the block: user code can exchange actors by `mem::swap`, and
-//! drop the one that it has swapped out, or send it to another thread. From then on the block has two
-//! owners: the caller owns the component that is lent, whose mark stays for good; the owner of the other
-//! actor owns the rest. Each leaves the block when it is done, and the second to leave frees the memory.
+//! **Lending.** A component is called in place, with its owner by `&mut`: it is marked as lent, and
+//! a look-up does not find it. One component of a block is lent at a time, nothing is added
+//! meanwhile, and the block stays. But the owner may lose the block: user code can exchange actors
+//! by `mem::swap`, and drop the one that it has swapped out, or send it to another thread. From
+//! then on the block has two owners: the caller owns the component that is lent, whose mark stays
+//! for good; the owner of the other actor owns the rest. Each leaves the block when it is done, and
+//! the second to leave frees the memory.
 
 use std::alloc::{Layout, dealloc, handle_alloc_error};
 use std::cell::Cell;
@@ -26,7 +27,8 @@ use crate::memory::allocate;
 /// What a block begins with.
 #[repr(C)]
 pub(super) struct Header {
-    /// The entry of the component that is lent or, between two calls of a tick, of the last one that was.
+    /// The entry of the component that is lent or, between two calls of a tick, of the last one
+    /// that was.
     pub(super) lent: Option<At>,
     /// How far the entries reach.
     pub(super) used: u32,
@@ -38,8 +40,8 @@ pub(super) struct Header {
     left: Cell<bool>,
 }
 
-/// Held while one of two owners leaves a block: only after user code has exchanged actors while a component
-/// was called.
+/// Held while one of two owners leaves a block: only after user code has exchanged actors while a
+/// component was called.
 static LEAVING: Mutex<()> = Mutex::new(());
 
 /// Where the first entry begins.

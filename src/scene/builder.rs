@@ -74,13 +74,14 @@ impl<C: Core> SceneBuilder<C> {
         }
     }
 
-    /// Sets the scene id that every handle carries; by default the one that has been unused for longest.
+    /// Sets the scene id that every handle carries; by default the one that has been unused for
+    /// longest.
     pub fn scene(self, scene: SceneId) -> Self {
         SceneBuilder { scene: Some(scene), ..self }
     }
 
-    /// Sets how many actors may exist; by default no limit. The policy `OverwriteOldest` is refused:
-    /// actors are destroyed by sweeps only.
+    /// Sets how many actors may exist; by default no limit. The policy `OverwriteOldest` is
+    /// refused: actors are destroyed by sweeps only.
     pub fn limits(self, limits: Limits) -> Self {
         SceneBuilder { limits, ..self }
     }
@@ -107,8 +108,9 @@ impl<C: Core> SceneBuilder<C> {
 
     /// Sets the seed of the random numbers; by default 0.
     ///
-    /// Two scenes with equal seeds and equal calls also have equal handles, except for the scene id. To
-    /// compare handles set [`scene`](SceneBuilder::scene), or compare seq and generation only.
+    /// Two scenes with equal seeds and equal calls also have equal handles, except for the scene
+    /// id. To compare handles set [`scene`](SceneBuilder::scene), or compare seq and generation
+    /// only.
     pub fn seed(self, seed: u64) -> Self {
         SceneBuilder { seed, ..self }
     }
@@ -128,8 +130,9 @@ impl<C: Core> SceneBuilder<C> {
     ///
     /// # Errors
     /// A [`ConfigError`] that names the field, its value and what is allowed: as for
-    /// [`StoreBuilder::build`](crate::StoreBuilder::build), and for a policy that a scene cannot have, a
-    /// number of threads that is out of range or that the system refuses, or a second service of a type.
+    /// [`StoreBuilder::build`](crate::StoreBuilder::build), and for a policy that a scene cannot
+    /// have, a number of threads that is out of range or that the system refuses, or a second
+    /// service of a type.
     pub fn build(self) -> Result<Scene<C>, ConfigError> {
         if self.limits.policy == Exhaustion::OverwriteOldest {
             return Err(ConfigError::ScenePolicy { value: self.limits.policy });

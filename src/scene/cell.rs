@@ -20,8 +20,8 @@ struct Inside<C: Core> {
     actor: Option<Actor<C>>,
 }
 
-/// Killed: the actor no longer ticks. It is a bit that no creation number reaches, and not a field of its own,
-/// so that the cell of a small actor fits in one cache line.
+/// Killed: the actor no longer ticks. It is a bit that no creation number reaches, and not a field
+/// of its own, so that the cell of a small actor fits in one cache line.
 const DYING: u64 = 1 << 63;
 
 impl<C: Core> Inside<C> {
@@ -35,7 +35,8 @@ impl<C: Core> Inside<C> {
 // look inside (invariant 16). What is in it is Send.
 unsafe impl<C: Core> Sync for ActorCell<C> {}
 
-/// A reference to a cell. It gives no access by itself: whoever looks inside guarantees exclusive access.
+/// A reference to a cell. It gives no access by itself: whoever looks inside guarantees exclusive
+/// access.
 pub(super) struct CellRef<C: Core>(Place<ActorCell<C>>);
 
 impl<C: Core> Clone for CellRef<C> {
@@ -52,17 +53,18 @@ impl<C: Core> PartialEq for CellRef<C> {
     }
 }
 
-/// An actor that was constructed and is Pending until its created hooks are done. The owner of this value has
-/// the guard of the slot, and must [show](Newborn::show) or [cancel](Newborn::cancel) the actor.
+/// An actor that was constructed and is Pending until its created hooks are done. The owner of this
+/// value has the guard of the slot, and must [show](Newborn::show) or [cancel](Newborn::cancel) the
+/// actor.
 pub(super) struct Newborn<C: Core> {
     pub(super) handle: Handle,
     pub(super) cell: CellRef<C>,
 }
 
 impl<C: Core> Newborn<C> {
-    /// Reserves a slot and constructs an actor there, whose components begin with what `block` gives. Only
-    /// the thread that has the scene has a nursery. User code runs here; if it panics, the reservation is
-    /// cancelled.
+    /// Reserves a slot and constructs an actor there, whose components begin with what `block`
+    /// gives. Only the thread that has the scene has a nursery. User code runs here; if it panics,
+    /// the reservation is cancelled.
     ///
     /// # Safety
     /// * The nursery is used with no other store.
@@ -99,8 +101,8 @@ impl<C: Core> Newborn<C> {
     /// Publishes the actor: Pending → Active.
     #[inline]
     pub(super) fn show(self) {
-        // SAFETY: a newborn has the guard of its slot, and comes with what its maker wrote: in hand, by
-        // the queue, or by the inbox (invariant 16).
+        // SAFETY: a newborn has the guard of its slot, and comes with what its maker wrote: in
+        // hand, by the queue, or by the inbox (invariant 16).
         unsafe { self.cell.0.show(self.handle.generation()) };
     }
 

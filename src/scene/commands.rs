@@ -13,8 +13,8 @@ use super::time::SceneTime;
 use super::work::{Queue, Work};
 use crate::handle::Handle;
 
-/// What a hook may read and ask for. Requests are carried out in order, after all hooks of the event,
-/// so no hook runs inside another.
+/// What a hook may read and ask for. Requests are carried out in order, after all hooks of the
+/// event, so no hook runs inside another.
 ///
 /// # Examples
 ///
@@ -30,7 +30,9 @@ use crate::handle::Handle;
 /// #     type Position = [f32; 2];
 /// #     type Public = ();
 /// #     fn construct(_: [f32; 2]) -> Barrel { Barrel { explosive: false } }
-/// #     fn init(actor: &mut Actor<Barrel>, explosive: &bool) { actor.core.explosive = *explosive; }
+/// #     fn init(actor: &mut Actor<Barrel>, explosive: &bool) {
+/// #         actor.core.explosive = *explosive;
+/// #     }
 /// #     fn publish(_: &Actor<Barrel>) {}
 /// #     fn tick(_: &mut Actor<Barrel>, _: &TickContext<'_, Barrel>, _: f32) {}
 ///     fn on_pending_destroy(actor: &Actor<Barrel>, cx: &mut Commands<'_, Barrel>) {
@@ -71,8 +73,8 @@ impl<C: Core> Commands<'_, C> {
         self.time
     }
 
-    /// Returns a random number, which follows from the scene's seed, the actor's creation number, the
-    /// frame, and how many numbers the hook has drawn before.
+    /// Returns a random number, which follows from the scene's seed, the actor's creation number,
+    /// the frame, and how many numbers the hook has drawn before.
     #[must_use]
     pub fn random(&self) -> u64 {
         self.dice.roll()
@@ -82,14 +84,14 @@ impl<C: Core> Commands<'_, C> {
     #[must_use]
     pub fn actor(&self, h: Handle) -> Option<&Actor<C>> {
         let cell = self.registry.cell(h).ok().filter(|cell| *cell != self.owner)?;
-        // SAFETY: this thread has the scene; the only actor that is lent to be written during a hook
-        // is its owner, which is passed over; and nothing ends an actor before the hook returns
-        // (invariant 16).
+        // SAFETY: this thread has the scene; the only actor that is lent to be written during a
+        // hook is its owner, which is passed over; and nothing ends an actor before the hook
+        // returns (invariant 16).
         unsafe { cell.get() }
     }
 
-    /// Asks for the creation of an actor. If there is no room when it is carried out, it is counted in
-    /// [`FrameReport::refused`](super::FrameReport::refused).
+    /// Asks for the creation of an actor. If there is no room when it is carried out, it is counted
+    /// in [`FrameReport::refused`](super::FrameReport::refused).
     pub fn create_actor(
         &mut self,
         position: C::Position,
@@ -99,8 +101,8 @@ impl<C: Core> Commands<'_, C> {
         self.queue.push_back(Work::create(position, definition, configure));
     }
 
-    /// Asks for an actor to be killed. If it is not Active when that is carried out, it is counted in
-    /// [`FrameReport::refused`](super::FrameReport::refused).
+    /// Asks for an actor to be killed. If it is not Active when that is carried out, it is counted
+    /// in [`FrameReport::refused`](super::FrameReport::refused).
     pub fn kill_actor(&mut self, h: Handle) {
         self.queue.push_back(Work::Kill(h));
     }

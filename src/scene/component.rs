@@ -14,8 +14,8 @@ use super::teardown::Teardown;
 
 /// A component that only some actors have, reached by its type.
 ///
-/// It is added while its actor is configured, and dropped with it. Inside its own hooks and tick it is
-/// not found: `owner.component::<Self>()` returns `None` there.
+/// It is added while its actor is configured, and dropped with it. Inside its own hooks and tick it
+/// is not found: `owner.component::<Self>()` returns `None` there.
 ///
 /// # Examples
 ///
@@ -45,20 +45,20 @@ use super::teardown::Teardown;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Component<C: Core>: Any + Send {
-    /// Called when the actor is complete: other components, services and other actors may be read from
-    /// here on.
+    /// Called when the actor is complete: other components, services and other actors may be read
+    /// from here on.
     fn on_created(&mut self, owner: &mut Actor<C>, cx: &mut Commands<'_, C>) {
         let _ = (owner, cx);
     }
 
-    /// Called when the actor was killed, with its state intact: loot, scores, last words. Not called
-    /// when the scene is shut down.
+    /// Called when the actor was killed, with its state intact: loot, scores, last words. Not
+    /// called when the scene is shut down.
     fn on_pending_destroy(&mut self, owner: &Actor<C>, cx: &mut Commands<'_, C>) {
         let _ = (owner, cx);
     }
 
-    /// Called when the actor is destroyed, for whatever reason: release what was acquired, and nothing
-    /// else.
+    /// Called when the actor is destroyed, for whatever reason: release what was acquired, and
+    /// nothing else.
     fn on_destroyed(&mut self, owner: &mut Actor<C>, end: &Teardown<'_>) {
         let _ = (owner, end);
     }
@@ -95,23 +95,24 @@ pub trait Component<C: Core>: Any + Send {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait TickComponent<C: Core>: Component<C> {
-    /// Advances the component by `dt` scaled seconds, after the core, in the order in which components
-    /// were added.
+    /// Advances the component by `dt` scaled seconds, after the core, in the order in which
+    /// components were added.
     fn tick(&mut self, owner: &mut Actor<C>, cx: &TickContext<'_, C>, dt: f32);
 }
 
 /// Calls a created or pending-destroy hook, and goes on to the entry behind.
 ///
 /// # Safety
-/// * An entry of the actor's begins there, with a component of the table's type, and nothing is lent.
+/// * An entry of the actor's begins there, with a component of the table's type, and nothing is
+///   lent.
 type Created<C> = unsafe fn(&mut Actor<C>, &mut At, &mut Commands<'_, C>);
 /// Calls a destroyed hook, and goes on to the entry behind.
 ///
 /// # Safety
 /// * As for [`Created`].
 type Destroyed<C> = unsafe fn(&mut Actor<C>, &mut At, &Teardown<'_>);
-/// Ticks a component, if its type is one that ticks, and those behind it up to a place; the entry that
-/// is next.
+/// Ticks a component, if its type is one that ticks, and those behind it up to a place; the entry
+/// that is next.
 ///
 /// # Safety
 /// * As for [`Created`], and the place is not behind the last component.
@@ -205,8 +206,8 @@ impl<'a, C: Core, T> Lent<'a, C, T> {
         }
     }
 
-    /// The owner was exchanged for another actor: the component has no place any more, and goes. The
-    /// walk is over.
+    /// The owner was exchanged for another actor: the component has no place any more, and goes.
+    /// The walk is over.
     #[cold]
     fn depart(&mut self) {
         /// Leaves the block, even if the component panics as it goes.
@@ -332,8 +333,8 @@ unsafe fn tick_on<C: Core>(actor: &mut Actor<C>, at: At, cx: &TickContext<'_, C>
     unsafe { (kind.tick)(actor, at, cx, until) }
 }
 
-/// How much of a block is ticked at a time: where a compiler makes calls of the jumps, as it does for
-/// debugging, so many components lie on the stack and no more.
+/// How much of a block is ticked at a time: where a compiler makes calls of the jumps, as it does
+/// for debugging, so many components lie on the stack and no more.
 const REACH: usize = 1024;
 
 /// Ticks the components of an actor that asked for it.

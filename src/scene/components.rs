@@ -66,8 +66,8 @@ impl<C: Core> Components<C> {
         }
     }
 
-    /// Prefetches the lines after the first; how many there are is in the header, which is in the cache by
-    /// now.
+    /// Prefetches the lines after the first; how many there are is in the header, which is in the
+    /// cache by now.
     #[inline]
     pub(super) fn prefetch_rest(&self) {
         let Some(block) = self.block else { return };
@@ -173,8 +173,8 @@ impl<C: Core> Components<C> {
         (self.grow(capacity, align.max(fit.align as u32)), end)
     }
 
-    /// Gives back unused room, once no more components are added: a smaller block leaves more of the cache to
-    /// others.
+    /// Gives back unused room, once no more components are added: a smaller block leaves more of
+    /// the cache to others.
     pub(super) fn fit(&mut self) {
         let Some(&Header { used, capacity, align, .. }) = self.header() else { return };
         // An empty block goes back to the spares at once.
@@ -210,8 +210,8 @@ impl Walk {
         Walk { at, end }
     }
 
-    /// Over the components to call: none while one is lent, since a block has one mark. That happens only
-    /// after user code has exchanged actors.
+    /// Over the components to call: none while one is lent, since a block has one mark. That
+    /// happens only after user code has exchanged actors.
     #[inline]
     pub(super) fn to_call<C: Core>(components: &Components<C>) -> Walk {
         let mut walk = Walk::of(components);

@@ -25,9 +25,9 @@ pub(super) struct Seen<'f, C: Core> {
     pub(super) seed: u64,
 }
 
-/// What an actor may read and ask for in the actor phase. It sees other actors as they were when the
-/// phase began; requests are carried out after the phase, in the order in which the asking actors were
-/// created.
+/// What an actor may read and ask for in the actor phase. It sees other actors as they were when
+/// the phase began; requests are carried out after the phase, in the order in which the asking
+/// actors were created.
 ///
 /// # Examples
 ///
@@ -105,8 +105,8 @@ impl<'f, C: Core> TickContext<'f, C> {
         self.seen.time
     }
 
-    /// Returns a random number, which follows from the scene's seed, the actor's creation number, the
-    /// frame, and how many numbers the actor has drawn in it before.
+    /// Returns a random number, which follows from the scene's seed, the actor's creation number,
+    /// the frame, and how many numbers the actor has drawn in it before.
     #[must_use]
     pub fn random(&self) -> u64 {
         let (seen, number) = (self.seen, self.birth.get());
@@ -128,7 +128,8 @@ impl<'f, C: Core> TickContext<'f, C> {
         matches!(unsafe { self.seen.store.peek(h) }, Ok((_, State::Active)))
     }
 
-    /// As [`Commands::create_actor`](super::Commands::create_actor), after the phase.
+    /// Asks for an actor, created after the phase. See
+    /// [`Commands::create_actor`](super::Commands::create_actor).
     pub fn create_actor(
         &self,
         position: C::Position,
@@ -138,8 +139,8 @@ impl<'f, C: Core> TickContext<'f, C> {
         self.ask(Work::create(position, definition, configure));
     }
 
-    /// As [`Commands::kill_actor`](super::Commands::kill_actor), after the phase: the victim still
-    /// ticks in it.
+    /// Asks for a kill after the phase, as [`Commands::kill_actor`](super::Commands::kill_actor):
+    /// the victim still ticks in it.
     pub fn kill_actor(&self, h: Handle) {
         self.ask(Work::Kill(h));
     }

@@ -14,8 +14,8 @@ use crate::error::{LookupError, TransitionError};
 use crate::handle::Handle;
 use crate::state::State;
 
-/// The scene, as a system sees it in its tick. What the system creates or kills becomes Pending or Dying
-/// at once; the hooks run when the tick returns.
+/// The scene, as a system sees it in its tick. What the system creates or kills becomes Pending or
+/// Dying at once; the hooks run when the tick returns.
 ///
 /// # Examples
 ///
@@ -78,8 +78,8 @@ impl<'f, C: Core> Frame<'f, C> {
         self.time
     }
 
-    /// Returns a random number, which follows from the scene's seed, the system's place in the order of
-    /// registration, the frame, and how many numbers the system has drawn in it before.
+    /// Returns a random number, which follows from the scene's seed, the system's place in the
+    /// order of registration, the frame, and how many numbers the system has drawn in it before.
     #[must_use]
     pub fn random(&self) -> u64 {
         self.dice.roll()
@@ -90,7 +90,7 @@ impl<'f, C: Core> Frame<'f, C> {
         self.registry.actors()
     }
 
-    /// As [`actors`](Frame::actors), mutably.
+    /// Iterates over the actors, to change them. See [`actors`](Frame::actors).
     pub fn actors_mut(&mut self) -> impl Iterator<Item = &mut Actor<C>> {
         self.registry.actors_mut()
     }
@@ -103,7 +103,7 @@ impl<'f, C: Core> Frame<'f, C> {
         self.registry.get(h)
     }
 
-    /// As [`actor`](Frame::actor), mutably.
+    /// Returns an actor, to be changed. See [`actor`](Frame::actor).
     ///
     /// # Errors
     /// As for [`actor`](Frame::actor).
@@ -111,8 +111,8 @@ impl<'f, C: Core> Frame<'f, C> {
         self.registry.get_mut(h)
     }
 
-    /// Returns the state of an actor that exists: Pending if this tick has created it, Dying if it was
-    /// killed and waits for its sweep or for its tickets.
+    /// Returns the state of an actor that exists: Pending if this tick has created it, Dying if it
+    /// was killed and waits for its sweep or for its tickets.
     ///
     /// # Errors
     /// A [`LookupError`] that says why there is none.
@@ -144,7 +144,8 @@ impl<'f, C: Core> Frame<'f, C> {
         }
     }
 
-    /// Kills an actor, Active → Dying, at once; the pending-destroy hooks run when this tick returns.
+    /// Kills an actor, Active → Dying, at once; the pending-destroy hooks run when this tick
+    /// returns.
     ///
     /// # Errors
     /// A [`TransitionError`] if the handle does not lead to an Active actor, which counts in

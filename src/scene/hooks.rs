@@ -111,8 +111,8 @@ impl<C: Core> Scene<C> {
         }
     }
 
-    /// Calls the created hooks of a Pending actor, which is Active afterwards. If one panics, the creation
-    /// is cancelled, and those who were told of it are told of its end.
+    /// Calls the created hooks of a Pending actor, which is Active afterwards. If one panics, the
+    /// creation is cancelled, and those who were told of it are told of its end.
     pub(super) fn introduce(&mut self, newborn: Newborn<C>) {
         let birth = self.registry.number(&newborn);
         match self.tell_created(newborn.cell, birth) {
@@ -198,12 +198,12 @@ impl<C: Core> Scene<C> {
         });
     }
 
-    /// Calls the destroyed hooks of an actor, drops it and what it has published, and keeps the block of its
-    /// components for another actor.
+    /// Calls the destroyed hooks of an actor, drops it and what it has published, and keeps the
+    /// block of its components for another actor.
     pub(super) fn destroy(&mut self, doomed: &Entry<C>, reason: EndReason) {
         let Scene { registry, services, time, hub, panics, published, .. } = self;
-        // SAFETY: this thread has the scene, the actor is Dying, and the hooks get no other way to it
-        // (invariant 16).
+        // SAFETY: this thread has the scene, the actor is Dying, and the hooks get no other way to
+        // it (invariant 16).
         let place = unsafe { doomed.cell.actor_mut() };
         let end = Teardown { reason, services, time };
         let mut left = Components::new();

@@ -52,8 +52,8 @@ impl<C: Core> Hub<C> {
         }
     }
 
-    /// The place of the `number`th system of a phase. An iterator would borrow the hub, which is needed
-    /// between two ticks for what the first has asked for.
+    /// The place of the `number`th system of a phase. An iterator would borrow the hub, which is
+    /// needed between two ticks for what the first has asked for.
     pub(super) fn place(&self, phase: Phase, number: usize) -> Option<usize> {
         self.phases[phase as usize].get(number).copied()
     }

@@ -1,9 +1,9 @@
 //! What other threads ask of a scene: a list that anybody pushes on, and that the scene takes as a
 //! whole.
 //!
-//! A push is one compare-and-swap; nobody pops a single node, so there is no ABA, and nothing is read
-//! behind a node that somebody else may free. Closing is the same exchange as taking, with a mark
-//! that refuses every later push.
+//! A push is one compare-and-swap; nobody pops a single node, so there is no ABA, and nothing is
+//! read behind a node that somebody else may free. Closing is the same exchange as taking, with a
+//! mark that refuses every later push.
 
 use std::marker::PhantomData;
 use std::ptr;
@@ -80,8 +80,8 @@ impl<T> Inbox<T> {
         if newest.is_null() || newest == closed() {
             return Taken { oldest: ptr::null_mut() };
         }
-        // Acquire N1: receives the requests of `push`; later pushes are read-modify-writes on top of
-        // earlier ones, so their release sequences reach this exchange.
+        // Acquire N1: receives the requests of `push`; later pushes are read-modify-writes on top
+        // of earlier ones, so their release sequences reach this exchange.
         Taken::reversed(self.newest.swap(ptr::null_mut(), ord!(Acquire: N1)))
     }
 
@@ -92,8 +92,8 @@ impl<T> Inbox<T> {
             self.newest.store(closed(), Ordering::Relaxed);
             return taken;
         }
-        // Acquire N1: as in `take`. A push comes before this exchange, and is taken, or after it, and
-        // is refused.
+        // Acquire N1: as in `take`. A push comes before this exchange, and is taken, or after it,
+        // and is refused.
         let newest = self.newest.swap(closed(), ord!(Acquire: N1));
         if newest == closed() { Taken { oldest: ptr::null_mut() } } else { Taken::reversed(newest) }
     }

@@ -1,9 +1,9 @@
 //! A scene: actors with hooks and components, driven by one loop in fixed phases.
 //!
-//! A scene is a thin composition root on a [`Store`](crate::Store). It owns a registry (who exists), services
-//! (what everybody may read) and a hub (the systems), and implements only three things: assembly, the
-//! order of a frame, and shutdown. Actors are passive data: their code runs only when the frame calls
-//! it.
+//! A scene is a thin composition root on a [`Store`](crate::Store). It owns a registry (who
+//! exists), services (what everybody may read) and a hub (the systems), and implements only three
+//! things: assembly, the order of a frame, and shutdown. Actors are passive data: their code runs
+//! only when the frame calls it.
 //!
 //! # Existence is not business
 //!
@@ -25,11 +25,11 @@
 //! shutdown, if asked for
 //! ```
 //!
-//! Data flows one way: what a phase produces is used by later phases only. What hooks and actors ask
-//! for (create, kill, shutdown) is carried out after the hooks of their event, or after the actor
-//! phase, in an order that does not depend on threads. So the same seed and the same input give the
-//! same world, bit for bit and handle for handle, with any number of threads, as long as no
-//! [`SceneRemote`] acts.
+//! Data flows one way: what a phase produces is used by later phases only. What hooks and actors
+//! ask for (create, kill, shutdown) is carried out after the hooks of their event, or after the
+//! actor phase, in an order that does not depend on threads. So the same seed and the same input
+//! give the same world, bit for bit and handle for handle, with any number of threads, as long as
+//! no [`SceneRemote`] acts.
 //!
 //! # Hooks
 //!
@@ -39,10 +39,11 @@
 //! | pending destroy | at the kill, in the same frame | core, components, systems | read the whole old state, ask for things |
 //! | destroyed | in the next frame's sweep, or the shutdown | components, systems, the core's `cleanup` | release resources |
 //!
-//! The pending-destroy hooks run at a normal death and never at a shutdown, so they may settle: loot,
-//! scores. A panic in a hook does not keep the others from being called, with one exception: if a
-//! created hook panics, the creation is cancelled, and those who were told of it are told of its end.
-//! The panic is propagated to the caller when its phase is over and the scene is consistent again.
+//! The pending-destroy hooks run at a normal death and never at a shutdown, so they may settle:
+//! loot, scores. A panic in a hook does not keep the others from being called, with one exception:
+//! if a created hook panics, the creation is cancelled, and those who were told of it are told of
+//! its end. The panic is propagated to the caller when its phase is over and the scene is
+//! consistent again.
 //!
 //! # Tracing
 //!
@@ -58,7 +59,8 @@
 //! | `creation cancelled`: a created hook has panicked, or the scene ended before the actor was admitted | warn | actor, reason |
 //! | `panic contained`: it reaches the caller later, unless it is not the first | error | panic |
 //!
-//! Events come from the thread that drives the scene, except for panics of actors that tick on others.
+//! Events come from the thread that drives the scene, except for panics of actors that tick on
+//! others.
 //!
 //! # Examples
 //!
@@ -183,7 +185,32 @@ use crate::sync::Arc;
 ///
 /// # Examples
 ///
-/// See the [module](self).
+/// The [module](self) has a longer one.
+///
+/// ```
+/// # use hatchery::scene::{Actor, Core, Scene, TickContext};
+/// # struct Unit;
+/// # impl Core for Unit {
+/// #     type Definition = ();
+/// #     type Position = [f32; 2];
+/// #     type Public = ();
+/// #     fn construct(_: [f32; 2]) -> Unit { Unit }
+/// #     fn init(_: &mut Actor<Unit>, _: &()) {}
+/// #     fn publish(_: &Actor<Unit>) {}
+/// #     fn tick(actor: &mut Actor<Unit>, _: &TickContext<'_, Unit>, dt: f32) {
+/// #         actor.position[0] += dt;
+/// #     }
+/// # }
+/// let mut scene = Scene::<Unit>::builder().build()?; // its actors move to the right
+/// let unit = scene.create_actor([0.0, 0.0], &(), |_| ())?;
+/// scene.set_time_scale(2.0);
+/// scene.tick(0.5);
+/// assert_eq!(scene.actor(unit)?.position, [1.0, 0.0]);
+///
+/// scene.shutdown();
+/// assert!(scene.state(unit).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Scene<C: Core> {
     registry: Registry<C>,
     services: Services,
@@ -212,16 +239,16 @@ impl<C: Core> Scene<C> {
         SceneBuilder::new()
     }
 
-    /// Creates an actor: construct, init, `configure`, the created hooks; then it is Active. It first
-    /// ticks in the next actor phase.
+    /// Creates an actor: construct, init, `configure`, the created hooks; then it is Active. It
+    /// first ticks in the next actor phase.
     ///
     /// # Errors
-    /// [`CreateError::Spawn`] if there is no room, [`CreateError::Shutdown`] after the shutdown; then
-    /// none of the user's code was called.
+    /// [`CreateError::Spawn`] if there is no room, [`CreateError::Shutdown`] after the shutdown;
+    /// then none of the user's code was called.
     ///
     /// # Panics
-    /// If the user's code does. Nothing is left behind: those who were told of the actor are told of
-    /// its end.
+    /// If the user's code does. Nothing is left behind: those who were told of the actor are told
+    /// of its end.
     pub fn create_actor(
         &mut self,
         position: C::Position,
@@ -233,8 +260,8 @@ impl<C: Core> Scene<C> {
         created
     }
 
-    /// Kills an actor, Active → Dying, and calls the pending-destroy hooks, which find its state intact.
-    /// The actor no longer ticks, and can be looked up until the next frame's sweep.
+    /// Kills an actor, Active → Dying, and calls the pending-destroy hooks, which find its state
+    /// intact. The actor no longer ticks, and can be looked up until the next frame's sweep.
     ///
     /// # Errors
     /// A [`TransitionError`] if the handle does not lead to an Active actor, also if the actor was
@@ -249,7 +276,8 @@ impl<C: Core> Scene<C> {
         Ok(())
     }
 
-    /// Does what the hooks of an outer call have asked for, the shutdown last; then a panic may go on.
+    /// Does what the hooks of an outer call have asked for, the shutdown last; then a panic may go
+    /// on.
     #[inline]
     fn come_to_rest(&mut self) {
         self.drain();
@@ -268,7 +296,7 @@ impl<C: Core> Scene<C> {
         self.registry.get(h)
     }
 
-    /// As [`actor`](Scene::actor), mutably.
+    /// Returns an actor that is Active or Dying, to be changed.
     ///
     /// # Errors
     /// As for [`actor`](Scene::actor).
@@ -292,7 +320,8 @@ impl<C: Core> Scene<C> {
         self.registry.actors()
     }
 
-    /// Takes a ticket: once the actor is killed, its destroyed hooks wait until the last ticket drops.
+    /// Takes a ticket: once the actor is killed, its destroyed hooks wait until the last ticket
+    /// drops.
     ///
     /// # Errors
     /// A [`HoldError`] if the handle does not lead to an Active or Dying actor, or the actor has as
@@ -304,12 +333,12 @@ impl<C: Core> Scene<C> {
         self.registry.store.hold(h).map(Settlement::new)
     }
 
-    /// Runs one frame of `dt` seconds, which are multiplied by the time scale. After the shutdown it
-    /// does nothing.
+    /// Runs one frame of `dt` seconds, which are multiplied by the time scale. After the shutdown
+    /// it does nothing.
     ///
     /// # Panics
-    /// If `dt` is negative or not finite, before anything has changed; if a hook or a tick panics, after
-    /// its phase: then the later phases of this frame do not run.
+    /// If `dt` is negative or not finite, before anything has changed; if a hook or a tick panics,
+    /// after its phase: then the later phases of this frame do not run.
     #[track_caller]
     pub fn tick(&mut self, dt: f32) {
         assert_reasonable("dt", dt);
@@ -322,8 +351,8 @@ impl<C: Core> Scene<C> {
         self.panics.go_on();
     }
 
-    /// Ends the scene in two phases: tells the systems, and then destroys every actor, with the reason
-    /// Shutdown and without its pending-destroy hooks. A second call does nothing.
+    /// Ends the scene in two phases: tells the systems, and then destroys every actor, with the
+    /// reason Shutdown and without its pending-destroy hooks. A second call does nothing.
     ///
     /// It does not wait for any [`Settlement`].
     ///

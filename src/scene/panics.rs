@@ -8,13 +8,14 @@ use super::actor::{Actor, Core};
 use super::trace;
 use crate::slot::forget_panic;
 
-/// The first panic of a hook or a tick, which propagates to the caller when the scene is consistent again.
+/// The first panic of a hook or a tick, which propagates to the caller when the scene is consistent
+/// again.
 #[derive(Default)]
 pub(super) struct Panics(Option<Box<dyn Any + Send>>);
 
 impl Panics {
-    /// Runs user code; returns whether it did not panic. The code borrows nothing of the scene that could be
-    /// left half changed, except an actor, for whose state the user is responsible.
+    /// Runs user code; returns whether it did not panic. The code borrows nothing of the scene that
+    /// could be left half changed, except an actor, for whose state the user is responsible.
     #[inline]
     pub(super) fn contain(&mut self, code: impl FnOnce()) -> bool {
         match catch_unwind(AssertUnwindSafe(code)) {
@@ -32,15 +33,16 @@ impl Panics {
         self.keep(panic);
     }
 
-    /// Runs user code in pieces, and continues after a piece that panics: `code` records each piece before it
-    /// begins it, and is called again until it returns.
+    /// Runs user code in pieces, and continues after a piece that panics: `code` records each piece
+    /// before it begins it, and is called again until it returns.
     #[inline]
     #[expect(clippy::redundant_closure, reason = "`&mut code` is called out of line")]
     pub(super) fn contain_each(&mut self, mut code: impl FnMut()) {
         while !self.contain(|| code()) {}
     }
 
-    /// Drops an actor: first its core, then its components, each with its own containment of panics.
+    /// Drops an actor: first its core, then its components, each with its own containment of
+    /// panics.
     pub(super) fn contain_drop<C: Core>(&mut self, actor: Option<Actor<C>>) {
         let Some(mut actor) = actor else { return };
         let left = std::mem::take(&mut actor.components);

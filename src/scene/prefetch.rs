@@ -1,8 +1,9 @@
 //! Prefetching actors before they tick.
 //!
-//! An actor is reached through its cell, and its components through the actor: three lines far apart,
-//! each at an address that is read from the one before. If the actors do not fit in the cache, a tick would
-//! wait for all three. So the lines of the next actors are prefetched, one step at a time, while others tick.
+//! An actor is reached through its cell, and its components through the actor: three lines far
+//! apart, each at an address that is read from the one before. If the actors do not fit in the
+//! cache, a tick would wait for all three. So the lines of the next actors are prefetched, one step
+//! at a time, while others tick.
 
 use super::actor::Core;
 use super::registry::Entry;

@@ -1,5 +1,5 @@
-//! What actors let others see during the actor phase: stored apart from the actors, so that readers and the
-//! actors that tick do not contend for cache lines.
+//! What actors let others see during the actor phase: stored apart from the actors, so that readers
+//! and the actors that tick do not contend for cache lines.
 
 use std::any::{Any, TypeId};
 use std::fmt;
@@ -9,8 +9,8 @@ use super::registry::Entry;
 use crate::handle::Handle;
 use crate::sync::UnsafeCell;
 
-/// What each Active actor has published, by the index of its slot. Other slots may have old values, which
-/// nobody reads.
+/// What each Active actor has published, by the index of its slot. Other slots may have old values,
+/// which nobody reads.
 pub(super) struct Published<C: Core> {
     slots: Vec<Shared<C::Public>>,
 }

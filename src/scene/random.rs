@@ -16,8 +16,8 @@ pub(super) enum Drawer {
     System = 4,
 }
 
-/// A stream of random numbers: SplitMix64 (Steele, Lea and Flood 2014). Its initial state is a hash of who
-/// draws and when, computed for the first number only, since most hooks draw none.
+/// A stream of random numbers: SplitMix64 (Steele, Lea and Flood 2014). Its initial state is a hash
+/// of who draws and when, computed for the first number only, since most hooks draw none.
 #[derive(Debug)]
 pub(super) struct Dice {
     seed: u64,
@@ -99,8 +99,8 @@ mod tests {
         assert_eq!(first.len(), 4 * 4 * 32 * 32 * 4, "no number twice");
     }
 
-    /// Each bit is set half of the time, in the first numbers of neighbouring streams and within one:
-    /// 6 standard deviations would be 192 of 4096 draws.
+    /// Each bit is set half of the time, in the first numbers of neighbouring streams and within
+    /// one: 6 standard deviations would be 192 of 4096 draws.
     #[test]
     fn every_bit_is_fair() {
         const DRAWS: usize = 4096;

@@ -1,4 +1,5 @@
-//! The registry of a scene: the store of its actors, and a list of those alive in order of creation.
+//! The registry of a scene: the store of its actors, and a list of those alive in order of
+//! creation.
 
 use std::cell::Cell;
 use std::fmt;
@@ -149,8 +150,8 @@ impl<C: Core> Registry<C> {
     /// pending-destroy hooks.
     #[inline(always)]
     pub(super) fn kill(&mut self, h: Handle) -> Result<CellRef<C>, TransitionError> {
-        // SAFETY: as in `cell_with_state`. Without a remote nobody else can take a ticket, or do anything
-        // else to an actor without one (invariant 16).
+        // SAFETY: as in `cell_with_state`. Without a remote nobody else can take a ticket, or do
+        // anything else to an actor without one (invariant 16).
         let cell = CellRef::at(unsafe { self.store.kill_unpinned(h, self.is_alone()) }?);
         self.uncounted.get_mut().killed += 1;
         trace::killed(h);
@@ -162,8 +163,8 @@ impl<C: Core> Registry<C> {
         Ok(cell)
     }
 
-    /// Lets the store count what it has not counted yet. Called before actors end, so that beginnings are
-    /// counted before ends.
+    /// Lets the store count what it has not counted yet. Called before actors end, so that
+    /// beginnings are counted before ends.
     pub(super) fn count(&self) {
         self.store.count_spawned(&self.nursery);
         let Uncounted { activated, killed } = self.uncounted.take();
@@ -172,8 +173,8 @@ impl<C: Core> Registry<C> {
         }
     }
 
-    /// Takes out every actor that was killed, in order of killing, by exchange for an empty list. The
-    /// caller owes each of them [`seal`](Registry::seal).
+    /// Takes out every actor that was killed, in order of killing, by exchange for an empty list.
+    /// The caller owes each of them [`seal`](Registry::seal).
     pub(super) fn take_doomed(&mut self, taken: &mut Vec<Entry<C>>) {
         std::mem::swap(&mut self.doomed, taken);
     }
@@ -183,12 +184,12 @@ impl<C: Core> Registry<C> {
         self.link.is_alone()
     }
 
-    /// Seals a killed actor, and returns whether that succeeded: then the caller must end it, and then
-    /// [`bury`](Registry::bury) it. An actor with a ticket waits for the next sweep.
+    /// Seals a killed actor, and returns whether that succeeded: then the caller must end it, and
+    /// then [`bury`](Registry::bury) it. An actor with a ticket waits for the next sweep.
     #[inline]
     pub(super) fn seal(&mut self, doomed: &Entry<C>, is_alone: bool) -> bool {
-        // SAFETY: nobody else ends an actor, so the slot of one that was killed is in use until it is
-        // buried; alone as in `kill` (invariant 16).
+        // SAFETY: nobody else ends an actor, so the slot of one that was killed is in use until it
+        // is buried; alone as in `kill` (invariant 16).
         let sealing = unsafe { doomed.cell.place().seal(doomed.generation, is_alone) };
         if matches!(sealing, Sealing::Held) {
             self.doomed.push(*doomed);
@@ -197,13 +198,14 @@ impl<C: Core> Registry<C> {
         matches!(sealing, Sealing::Sealed)
     }
 
-    /// Ends what was [sealed](Registry::seal), once its actor is taken out and everybody who was shown is
-    /// [counted](Registry::count).
+    /// Ends what was [sealed](Registry::seal), once its actor is taken out and everybody who was
+    /// shown is [counted](Registry::count).
     #[inline]
     pub(super) fn bury(&mut self, ending: &mut Ending<'_, ActorCell<C>>, doomed: &Entry<C>) {
         let &Entry { cell, index, generation, .. } = doomed;
-        // SAFETY: the caller has sealed it, and buries it once; the nursery is the registry's, as the store
-        // is. Remotes and tickets touch words alone, and change none that is sealed (invariant 16).
+        // SAFETY: the caller has sealed it, and buries it once; the nursery is the registry's, as
+        // the store is. Remotes and tickets touch words alone, and change none that is sealed
+        // (invariant 16).
         unsafe { ending.finish_empty(&mut self.nursery, cell.place(), index, generation) };
     }
 
@@ -213,7 +215,8 @@ impl<C: Core> Registry<C> {
         self.store.trim(&mut self.nursery);
     }
 
-    /// Removes the actors that a sweep has ended, which may be in any order, from the list of the living.
+    /// Removes the actors that a sweep has ended, which may be in any order, from the list of the
+    /// living.
     pub(super) fn close_gaps(&mut self, gone: &mut [Entry<C>]) {
         gone.sort_unstable_by_key(|entry| entry.birth);
         let mut gone = gone.iter().map(|entry| entry.birth).peekable();
@@ -231,7 +234,8 @@ impl<C: Core> Registry<C> {
         self.alive.truncate(to);
     }
 
-    /// Kills every Active actor, for the shutdown, and returns all that exist, in order of creation.
+    /// Kills every Active actor, for the shutdown, and returns all that exist, in order of
+    /// creation.
     pub(super) fn doom_all(&mut self) -> Vec<Entry<C>> {
         self.doomed.clear();
         let all = std::mem::take(&mut self.alive);

@@ -40,25 +40,27 @@ impl<C: Core> Link<C> {
         }
     }
 
-    /// Whether there is no remote; then there is none until the thread that has the scene makes one.
+    /// Whether there is no remote; then there is none until the thread that has the scene makes
+    /// one.
     #[inline]
     pub(crate) fn is_alone(&self) -> bool {
-        // Acquire N3: receives what was done through every remote that there was, before this thread
-        // changes a word as if there had been none.
+        // Acquire N3: receives what was done through every remote that there was, before this
+        // thread changes a word as if there had been none.
         self.remotes.load(ord!(Acquire: N3)) == 0 || planted("alone beside a remote")
     }
 
     /// One remote more: of the scene, by its thread, or of another remote.
     pub(crate) fn join(&self) {
-        // Relaxed: whoever makes one has the scene or a remote, so the scene cannot find itself alone
-        // meanwhile. It cannot overflow: each remote owns a reference to the link, and `Arc` bounds those.
+        // Relaxed: whoever makes one has the scene or a remote, so the scene cannot find itself
+        // alone meanwhile. It cannot overflow: each remote owns a reference to the link, and `Arc`
+        // bounds those.
         self.remotes.fetch_add(1, Ordering::Relaxed);
     }
 
     /// One remote less.
     pub(crate) fn leave(&self) {
-        // Release N3: publishes what was done through it. Others leave by read-modify-writes, so the
-        // release sequence goes on to the last.
+        // Release N3: publishes what was done through it. Others leave by read-modify-writes, so
+        // the release sequence goes on to the last.
         self.remotes.fetch_sub(1, ord!(Release: N3));
     }
 
@@ -83,7 +85,8 @@ impl<C: Core> Link<C> {
     }
 
     pub(crate) fn shutdown_asked(&self) -> bool {
-        // Acquire N2: receives what the thread did that asked, before the hooks of the shutdown run.
+        // Acquire N2: receives what the thread did that asked, before the hooks of the shutdown
+        // run.
         self.shutdown_asked.load(ord!(Acquire: N2))
     }
 }
@@ -91,8 +94,8 @@ impl<C: Core> Link<C> {
 /// A reference to a scene for threads that do not drive it.
 ///
 /// Creating and killing are lock-free: a request goes into an inbox, which the scene empties at the
-/// start of its next frame. A remote keeps neither the scene alive nor its id in use; a call that is in
-/// progress when the scene is dropped keeps the id until it returns.
+/// start of its next frame. A remote keeps neither the scene alive nor its id in use; a call that
+/// is in progress when the scene is dropped keeps the id until it returns.
 ///
 /// # Examples
 ///
@@ -137,15 +140,17 @@ impl<C: Core> SceneRemote<C> {
         if self.link.inbox.is_closed() { None } else { self.store.upgrade() }
     }
 
-    /// Creates an actor; its constructor and `configure` run on the calling thread. It is Pending until
-    /// the next frame, paused or not, admits it: then its created hooks run on the scene's thread.
+    /// Creates an actor; its constructor and `configure` run on the calling thread. It is Pending
+    /// until the next frame, paused or not, admits it: then its created hooks run on the scene's
+    /// thread.
     ///
-    /// A frame admits all actors that wait, so threads that keep creating faster than frames are run
-    /// make each frame longer than the one before. [Limits](crate::scene::SceneBuilder::limits) bound that.
+    /// A frame admits all actors that wait, so threads that keep creating faster than frames are
+    /// run make each frame longer than the one before. [Limits](crate::scene::SceneBuilder::limits)
+    /// bound that.
     ///
     /// # Errors
-    /// [`CreateError::Shutdown`] if the scene is shut down or dropped, [`CreateError::Spawn`] if there
-    /// is no room.
+    /// [`CreateError::Shutdown`] if the scene is shut down or dropped, [`CreateError::Spawn`] if
+    /// there is no room.
     pub fn create_actor(
         &self,
         position: C::Position,
@@ -169,8 +174,8 @@ impl<C: Core> SceneRemote<C> {
         Ok(handle)
     }
 
-    /// Asks for an actor to be killed at the start of the next frame, and returns whether the request was
-    /// taken: the actor was Pending or Active, and the scene is not shut down.
+    /// Asks for an actor to be killed at the start of the next frame, and returns whether the
+    /// request was taken: the actor was Pending or Active, and the scene is not shut down.
     ///
     /// An actor that is not admitted by then is killed in the first frame that finds it admitted.
     pub fn kill_actor(&self, h: Handle) -> bool {
@@ -179,7 +184,8 @@ impl<C: Core> SceneRemote<C> {
             && self.link.kill(h).is_ok()
     }
 
-    /// Takes a ticket: once the actor is killed, its destroyed hooks wait until the last ticket drops.
+    /// Takes a ticket: once the actor is killed, its destroyed hooks wait until the last ticket
+    /// drops.
     ///
     /// # Errors
     /// A [`HoldError`] if the handle does not lead to an Active or Dying actor;
@@ -199,7 +205,8 @@ impl<C: Core> SceneRemote<C> {
         store.existence(h)
     }
 
-    /// Asks for the shutdown of the scene, at the end of the running frame or the start of the next one.
+    /// Asks for the shutdown of the scene, at the end of the running frame or the start of the next
+    /// one.
     pub fn shutdown(&self) {
         self.link.ask_for_shutdown();
     }

@@ -7,12 +7,12 @@ use super::cell::ActorCell;
 use crate::handle::Handle;
 use crate::store::Hold;
 
-/// A ticket for an actor: as long as one exists, the actor stays Dying after its kill, and its destroyed
-/// hooks wait.
+/// A ticket for an actor: as long as one exists, the actor stays Dying after its kill, and its
+/// destroyed hooks wait.
 ///
-/// It is for work that takes longer than a frame, such as a call to a database or another service. It
-/// may be sent to any thread, and may outlive the scene. A shutdown does not wait for it, and destroys
-/// the actor; from then on the ticket only keeps the slot.
+/// It is for work that takes longer than a frame, such as a call to a database or another service.
+/// It may be sent to any thread, and may outlive the scene. A shutdown does not wait for it, and
+/// destroys the actor; from then on the ticket only keeps the slot.
 ///
 /// # Examples
 ///

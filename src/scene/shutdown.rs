@@ -1,4 +1,5 @@
-//! The end of a scene, in two phases: first its systems are told, and then every actor is destroyed.
+//! The end of a scene, in two phases: first its systems are told, and then every actor is
+//! destroyed.
 
 use super::actor::Core;
 use super::remote::Request;

@@ -1,8 +1,8 @@
 //! Empty blocks of components that destroyed actors have left, for the next actors.
 //!
-//! So a scene in which as many actors are created as destroyed allocates nothing. Of the blocks that have
-//! been idle since the last sweep, a quarter is freed in the next: the memory of a burst of deaths stays for
-//! some frames, and the next burst of creations finds some of it.
+//! So a scene in which as many actors are created as destroyed allocates nothing. Of the blocks
+//! that have been idle since the last sweep, a quarter is freed in the next: the memory of a burst
+//! of deaths stays for some frames, and the next burst of creations finds some of it.
 
 use std::fmt;
 

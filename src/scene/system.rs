@@ -47,7 +47,8 @@ pub trait System<C: Core>: Send + 'static {
         let _ = (actor, cx);
     }
 
-    /// Called after the pending-destroy hooks of the actor itself; never at a shutdown, so it may settle.
+    /// Called after the pending-destroy hooks of the actor itself; never at a shutdown, so it may
+    /// settle.
     fn on_actor_pending_destroy(&mut self, actor: &Actor<C>, cx: &mut Commands<'_, C>) {
         let _ = (actor, cx);
     }
@@ -57,8 +58,8 @@ pub trait System<C: Core>: Send + 'static {
         let _ = (actor, end);
     }
 
-    /// Called in the first phase of the shutdown, before any actor is destroyed: release what belongs to
-    /// the system and not to an actor.
+    /// Called in the first phase of the shutdown, before any actor is destroyed: release what
+    /// belongs to the system and not to an actor.
     fn on_scene_shutdown(&mut self, end: &Teardown<'_>) {
         let _ = end;
     }

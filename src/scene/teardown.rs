@@ -6,8 +6,8 @@ use super::services::Services;
 use super::time::SceneTime;
 use crate::reason::EndReason;
 
-/// What destroyed hooks, `cleanup` and the shutdown hooks may read: services, and the reason. Nothing can
-/// be created or killed.
+/// What destroyed hooks, `cleanup` and the shutdown hooks may read: services, and the reason.
+/// Nothing can be created or killed.
 ///
 /// # Examples
 ///
@@ -48,8 +48,8 @@ pub struct Teardown<'a> {
 }
 
 impl<'a> Teardown<'a> {
-    /// Returns the reason: Killed, Shutdown, or Cancelled if a creation failed after its first created
-    /// hook had begun.
+    /// Returns the reason: Killed, Shutdown, or Cancelled if a creation failed after its first
+    /// created hook had begun.
     #[must_use]
     pub fn reason(&self) -> EndReason {
         self.reason

@@ -131,7 +131,8 @@ impl<C: Core> Scene<C> {
             let Part { asked, panics } = part;
             let mut cx = TickContext::new(seen, asked, dt);
             each(entries, panics, |entry, coming| {
-                // SAFETY: this worker was dealt all of them, and it is nobody's turn (invariant 16).
+                // SAFETY: this worker was dealt all of them, and it is nobody's turn (invariant
+                // 16).
                 unsafe { ask_for(coming) };
                 // SAFETY: this worker was dealt the entry, of which the actor has one; others see
                 // what is published, which is apart (invariant 16).
@@ -151,7 +152,8 @@ impl<C: Core> Scene<C> {
     }
 }
 
-/// Calls `work` for each entry, with the entries after it. A panic ends only the call in which it happens.
+/// Calls `work` for each entry, with the entries after it. A panic ends only the call in which it
+/// happens.
 fn each<C: Core>(
     entries: &[Entry<C>],
     panics: &mut Panics,

@@ -81,12 +81,12 @@ pub struct FrameReport {
     pub killed: usize,
     /// Actors whose destroyed hooks have all run, in a sweep or in the shutdown.
     pub destroyed: usize,
-    /// Requests that were refused: creations without room, kills of actors that were not Active. Kills
-    /// by a [`SceneRemote`](super::SceneRemote) that were accepted and came too late count; what a
-    /// remote is refused at once does not.
+    /// Requests that were refused: creations without room, kills of actors that were not Active.
+    /// Kills by a [`SceneRemote`](super::SceneRemote) that were accepted and came too late count;
+    /// what a remote is refused at once does not.
     pub refused: usize,
-    /// How long each part of the frame took: the sweep with the admission of what other threads asked
-    /// for, Pre, the actor phase, Main, Post, Presentation. Zero for a part that did not run.
+    /// How long each part of the frame took: the sweep with the admission of what other threads
+    /// asked for, Pre, the actor phase, Main, Post, Presentation. Zero for a part that did not run.
     pub phases: [Duration; 6],
 }
 

@@ -1,7 +1,8 @@
-//! What a scene tells `tracing`, behind the feature of that name. Without it the calls here are empty.
+//! What a scene tells `tracing`, behind the feature of that name. Without it the calls here are
+//! empty.
 //!
-//! Every span and event has the target `hatchery::scene`; the module documentation of the scene lists
-//! them with their levels.
+//! Every span and event has the target `hatchery::scene`; the module documentation of the scene
+//! lists them with their levels.
 
 use std::any::Any;
 
@@ -91,8 +92,8 @@ pub(super) fn destroyed(actor: Handle, reason: EndReason) {
     tell!(TRACE, "actor destroyed", %actor, ?reason);
 }
 
-/// An actor went from Pending to Dead: a created hook has panicked, or the scene was shut down before
-/// it was admitted.
+/// An actor went from Pending to Dead: a created hook has panicked, or the scene was shut down
+/// before it was admitted.
 #[inline]
 pub(super) fn cancelled(actor: Handle, reason: EndReason) {
     tell!(WARN, "creation cancelled", %actor, ?reason);

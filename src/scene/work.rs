@@ -1,5 +1,5 @@
-//! The queue of requests from hooks and ticks. They are carried out afterwards, in order, and never inside
-//! the code that asked for them, so nothing recurses.
+//! The queue of requests from hooks and ticks. They are carried out afterwards, in order, and never
+//! inside the code that asked for them, so nothing recurses.
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -51,8 +51,8 @@ impl Workers {
         }
     }
 
-    /// Calls `work` for `items`, `size` at a time, each time with another one of `parts`, of which there are
-    /// enough.
+    /// Calls `work` for `items`, `size` at a time, each time with another one of `parts`, of which
+    /// there are enough.
     pub(super) fn deal<T: Sync, P: Send>(
         &self,
         items: &[T],

@@ -130,16 +130,16 @@ impl Attic {
         self.kept_bytes() + self.waiting.get() as usize
     }
 
-    /// Whether somebody is in there, for a call that has claimed its magazine to look an entity up without a
-    /// pin (`free::claim`).
+    /// Whether somebody is in there, for a call that has claimed its magazine to look an entity up
+    /// without a pin (`free::claim`).
     #[inline]
     pub(crate) fn is_entered(&self) -> bool {
         if cfg!(all(loom, test)) && !planted("claim after the look at the attic") {
             // What SeqCst operations order, loom orders by fences alone.
             fence(Ordering::SeqCst);
         }
-        // Acquire A1: receives what those who were in there took out of the table. SeqCst: behind the
-        // claim; pairs with the fence in `see_nobody_looking`.
+        // Acquire A1: receives what those who were in there took out of the table. SeqCst: behind
+        // the claim; pairs with the fence in `see_nobody_looking`.
         self.entered.load(ord!(Acquire + SeqCst: A1))
             && !planted("claim does not look at the attic")
     }

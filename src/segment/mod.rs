@@ -49,8 +49,8 @@ const _: () = assert!(MAX_SLOTS <= u32::MAX as u64);
 ///
 /// That is the highest bit of an index, plus how many full segments would fit below it: one formula
 /// without a branch, which nobody could predict where look-ups go here and there. Some places stay
-/// empty: the first, of bits that lie within the first segment, and one wherever the highest bit of a
-/// full segment's indices is another than before.
+/// empty: the first, of bits that lie within the first segment, and one wherever the highest bit of
+/// a full segment's indices is another than before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Segment(usize);
 
@@ -68,9 +68,9 @@ const fn full_place(number: usize) -> usize {
     number + number.ilog2() as usize + FULL_BITS as usize
 }
 
-/// The place of a slot's segment among those that the table itself points to, as a handle carries it,
-/// so that a look-up need not find it out. It is made of the number alone; that of a number which lies
-/// beyond them says nothing.
+/// The place of a slot's segment among those that the table itself points to, as a handle carries
+/// it, so that a look-up need not find it out. It is made of the number alone; that of a number
+/// which lies beyond them says nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Near(pub(crate) u8);
 
@@ -83,10 +83,10 @@ impl Near {
 }
 
 impl Segment {
-    /// The segment of a slot. Worked examples: index 200 has its highest bit at 7, so it lies at place
-    /// 7; index 200 000 has it at 17, and three full segments fit below it, so it lies at place 20. The
-    /// bits below the first segment's size are set for the search, so that indices 0 to 63 count as
-    /// having their highest bit at 5.
+    /// The segment of a slot. Worked examples: index 200 has its highest bit at 7, so it lies at
+    /// place 7; index 200 000 has it at 17, and three full segments fit below it, so it lies at
+    /// place 20. The bits below the first segment's size are set for the search, so that indices 0
+    /// to 63 count as having their highest bit at 5.
     #[inline(always)]
     pub(crate) const fn of(index: Index) -> Segment {
         const BELOW_FIRST: usize = (1 << FIRST_BITS) - 1;

@@ -72,8 +72,8 @@ impl<T> Table<T> {
         let (slot, length) = self.run_at(from, end)?;
         let segment = Segment::of(Index(from as u32));
         let offset = from as usize - segment.begin();
-        // Of the segment that was found: the table may have lost it meanwhile, since who walks over slots
-        // owns none.
+        // Of the segment that was found: the table may have lost it meanwhile, since who walks over
+        // slots owns none.
         let first = slot.as_ptr().wrapping_sub(offset);
         let marks = first.wrapping_byte_add(Sides::marks_offset::<T, ()>(segment.slots()));
         let mark = marks.cast::<AtomicU8>().wrapping_add(offset);

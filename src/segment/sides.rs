@@ -1,5 +1,5 @@
-//! The memory of a segment: its slots, and behind them what is kept for each slot apart, because it
-//! is written by others than the slot's readers or seldom at all.
+//! The memory of a segment: its slots, and behind them the side arrays, with what look-ups do not
+//! need: one item for each slot.
 
 use std::alloc::Layout;
 use std::ptr::NonNull;
@@ -8,7 +8,7 @@ use crate::memory::{OutOfMemory, allocate_zeroed, give_back};
 use crate::slot::{Header, Slot};
 use crate::sync::{AtomicU8, AtomicU32, AtomicU64};
 
-/// What lies behind the slots of every segment of a table: arrays of one item a slot.
+/// Which side arrays the segments of a table have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sides {
     /// Whether each slot may be in use, for a store that is scanned.
@@ -34,8 +34,8 @@ impl Sides {
         if self.links { size_of::<AtomicU32>() * slots } else { 0 }
     }
 
-    /// Where the marks begin: whatever else there is, so that their place follows from the segment's. For
-    /// slots so large that they are refused it says nothing.
+    /// Where the marks begin. They come first, so that this depends on no other array. Meaningless
+    /// for slots so large that [`layout`](Sides::layout) refuses them.
     pub(super) const fn marks_offset<T, H: Header>(slots: usize) -> usize {
         const { assert!(align_of::<Slot<T, H>>().is_multiple_of(align_of::<AtomicU8>())) };
         size_of::<Slot<T, H>>().wrapping_mul(slots)
@@ -53,7 +53,7 @@ impl Sides {
         self.stamps_offset::<T, H>(slots) + self.stamps_bytes(slots)
     }
 
-    /// A gap, then slots, marks, stamps, and links. Refused where they are more than the address space.
+    /// A gap, then slots, marks, stamps, and links. Refused if they exceed the address space.
     fn layout<T, H: Header>(self, slots: usize) -> Result<Layout, OutOfMemory> {
         let beside = most_gap::<T, H>()
             + self.marks_bytes(slots)
@@ -72,17 +72,18 @@ pub(super) fn layout_made<T, H: Header>(slots: usize, sides: Sides) -> Layout {
     }
 }
 
-/// The first slot lies on a line of its own, and so does the first mark: slots that divide a line do not
-/// cross one, and marks of slots that are given out together lie together. More than an allocator is
-/// asked for, because of those that align so far many clear the memory themselves, all of it at once.
+/// The alignment of the first slot and of the first mark: slots whose size divides a cache line do
+/// not cross one, and the marks of a batch of fresh slots have their lines to themselves. It is
+/// made by a gap: allocators that are asked for such an alignment often clear all of the memory at
+/// once.
 const LINE: usize = 64;
 
-/// How large the gap before the slots is at most.
+/// The largest gap before the slots.
 const fn most_gap<T, H: Header>() -> usize {
     if align_of::<Slot<T, H>>() < LINE { LINE } else { 0 }
 }
 
-/// Puts the first slot where it belongs in an allocation, and notes before it how far from its begin.
+/// Aligns the first slot within an allocation, and stores the size of the gap right before it.
 ///
 /// # Safety
 /// * The allocation is exclusive, and was made with a `layout`.
@@ -91,7 +92,7 @@ unsafe fn leave_gap<T, H: Header>(memory: NonNull<u8>) -> *mut Slot<T, H> {
     if most_gap::<T, H>() == 0 {
         return memory.cast().as_ptr();
     }
-    // At least the alignment, which has room for the note.
+    // At least the allocation's alignment: room for the note.
     let gap = LINE - memory.addr().get() % LINE;
     // SAFETY: the layout has room for the gap before the slots (invariant 12).
     let first = unsafe { memory.add(gap) };
@@ -102,7 +103,7 @@ unsafe fn leave_gap<T, H: Header>(memory: NonNull<u8>) -> *mut Slot<T, H> {
     first.cast().as_ptr()
 }
 
-/// Where an allocation begins, from where its first slot is.
+/// Where the allocation of this first slot begins.
 ///
 /// # Safety
 /// * [`leave_gap`] put it there.
@@ -114,7 +115,7 @@ unsafe fn begin_of<T, H: Header>(first: NonNull<Slot<T, H>>) -> NonNull<u8> {
     let note = unsafe { first.cast::<usize>().sub(1) };
     // SAFETY: as above (invariant 11).
     let gap = unsafe { note.read() };
-    // SAFETY: as above: so far before it the allocation begins (invariant 12).
+    // SAFETY: as above: the allocation begins so far before it (invariant 12).
     unsafe { first.cast::<u8>().sub(gap) }
 }
 
@@ -158,34 +159,56 @@ pub(super) unsafe fn free_segment<T, H: Header>(
     }
 }
 
+/// What a segment holds; an array that it does not have is empty.
+#[cfg(all(loom, test))]
+struct Arrays<T, H: Header> {
+    slots: *mut [Slot<T, H>],
+    marks: *mut [AtomicU8],
+    stamps: *mut [AtomicU64],
+    links: *mut [AtomicU32],
+}
+
+#[cfg(all(loom, test))]
+impl<T, H: Header> Arrays<T, H> {
+    fn of(first: *mut Slot<T, H>, slots: usize, sides: Sides) -> Arrays<T, H> {
+        use std::ptr::slice_from_raw_parts_mut as slice;
+
+        let at = |offset| first.wrapping_byte_add(offset);
+        let count = |kept| if kept { slots } else { 0 };
+        Arrays {
+            slots: slice(first, slots),
+            marks: slice(at(Sides::marks_offset::<T, H>(slots)).cast(), count(sides.marks)),
+            stamps: slice(at(sides.stamps_offset::<T, H>(slots)).cast(), count(sides.stamps)),
+            links: slice(at(sides.links_offset::<T, H>(slots)).cast(), count(sides.links)),
+        }
+    }
+}
+
 /// Model builds construct what a segment holds: loom's atomics are not plain memory.
 ///
 /// # Safety
 /// * `first` is an exclusive allocation of so many slots with these sides.
 #[cfg(all(loom, test))]
 unsafe fn construct<T, H: Header>(first: *mut Slot<T, H>, slots: usize, sides: Sides) {
-    for offset in 0..slots {
-        // SAFETY: the caller's duty (invariant 11, 12).
-        unsafe { first.add(offset).write(Slot::new()) };
-        if sides.marks {
+    /// # Safety
+    /// * The places of the array are exclusive.
+    unsafe fn fill<V>(array: *mut [V], make: impl Fn() -> V) {
+        for at in 0..array.len() {
+            let place = array.cast::<V>().wrapping_add(at);
             // SAFETY: the caller's duty (invariant 11, 12).
-            let marks = unsafe { first.byte_add(Sides::marks_offset::<T, H>(slots)) };
-            // SAFETY: as above (invariant 11, 12).
-            unsafe { marks.cast::<AtomicU8>().add(offset).write(AtomicU8::new(0)) };
-        }
-        if sides.stamps {
-            // SAFETY: the caller's duty (invariant 11, 12).
-            let stamps = unsafe { first.byte_add(sides.stamps_offset::<T, H>(slots)) };
-            // SAFETY: as above (invariant 11, 12).
-            unsafe { stamps.cast::<AtomicU64>().add(offset).write(AtomicU64::new(0)) };
-        }
-        if sides.links {
-            // SAFETY: the caller's duty (invariant 11, 12).
-            let links = unsafe { first.byte_add(sides.links_offset::<T, H>(slots)) };
-            // SAFETY: as above (invariant 11, 12).
-            unsafe { links.cast::<AtomicU32>().add(offset).write(AtomicU32::new(0)) };
+            unsafe { place.write(make()) };
         }
     }
+
+    let arrays = Arrays::of(first, slots, sides);
+    // SAFETY: the caller's duty (invariant 11, 12).
+    unsafe { fill(arrays.slots, Slot::new) };
+    // SAFETY: as above (invariant 11, 12).
+    unsafe { fill(arrays.marks, || AtomicU8::new(0)) };
+    // SAFETY: as above (invariant 11, 12).
+    unsafe { fill(arrays.stamps, || AtomicU64::new(0)) };
+    // SAFETY: as above (invariant 11, 12).
+    unsafe { fill(arrays.links, || AtomicU32::new(0)) };
 }
 
 /// Drops what [`construct`] made.
@@ -196,26 +219,13 @@ unsafe fn construct<T, H: Header>(first: *mut Slot<T, H>, slots: usize, sides: S
 unsafe fn destruct<T, H: Header>(first: *mut Slot<T, H>, slots: usize, sides: Sides) {
     use std::ptr::drop_in_place;
 
-    for offset in 0..slots {
-        // SAFETY: the caller's duty (invariant 11, 12).
-        unsafe { drop_in_place(first.add(offset)) };
-        if sides.marks {
-            // SAFETY: the caller's duty (invariant 11, 12).
-            let marks = unsafe { first.byte_add(Sides::marks_offset::<T, H>(slots)) };
-            // SAFETY: as above (invariant 11, 12).
-            unsafe { drop_in_place(marks.cast::<AtomicU8>().add(offset)) };
-        }
-        if sides.stamps {
-            // SAFETY: the caller's duty (invariant 11, 12).
-            let stamps = unsafe { first.byte_add(sides.stamps_offset::<T, H>(slots)) };
-            // SAFETY: as above (invariant 11, 12).
-            unsafe { drop_in_place(stamps.cast::<AtomicU64>().add(offset)) };
-        }
-        if sides.links {
-            // SAFETY: the caller's duty (invariant 11, 12).
-            let links = unsafe { first.byte_add(sides.links_offset::<T, H>(slots)) };
-            // SAFETY: as above (invariant 11, 12).
-            unsafe { drop_in_place(links.cast::<AtomicU32>().add(offset)) };
-        }
-    }
+    let arrays = Arrays::of(first, slots, sides);
+    // SAFETY: the caller's duty (invariant 11, 12).
+    unsafe { drop_in_place(arrays.slots) };
+    // SAFETY: as above (invariant 11, 12).
+    unsafe { drop_in_place(arrays.marks) };
+    // SAFETY: as above (invariant 11, 12).
+    unsafe { drop_in_place(arrays.stamps) };
+    // SAFETY: as above (invariant 11, 12).
+    unsafe { drop_in_place(arrays.links) };
 }

@@ -17,8 +17,8 @@ struct Directory<T, H: Header>([AtomicPtr<Slot<T, H>>; 1 << DIRECTORY_BITS]);
 
 /// Every segment of a store.
 pub(crate) struct Table<T, H: Header = ()> {
-    /// The origins of the first segments by their places: an origin is where slot 0 would lie if the
-    /// segment reached back to it, so that a slot is found from its index alone. Null while the
+    /// The origins of the first segments by their places: an origin is where slot 0 would lie if
+    /// the segment reached back to it, so that a slot is found from its index alone. Null while the
     /// segment does not exist.
     near: [AtomicPtr<Slot<T, H>>; NEAR],
     /// Those of the others.
@@ -27,12 +27,12 @@ pub(crate) struct Table<T, H: Header = ()> {
     pub(super) bytes: Counter,
 }
 
-/// In what offsets are counted: slots are aligned to it.
+/// The unit of offsets: slots are aligned to it.
 type Unit = u64;
 
-/// What stands in the place of a segment whose memory was given back, where null says that there
-/// never was one: so nobody who comes late makes one with generations from zero there. Origins
-/// are aligned, so none is there.
+/// The mark in place of a segment whose memory was given back. Null says that there never was one;
+/// with it, a late call would install a segment there with generations from zero. Origins are
+/// aligned, so none equals the mark.
 pub(super) const fn given_back<T, H: Header>() -> *mut Slot<T, H> {
     ptr::without_provenance_mut(GIVEN_BACK)
 }
@@ -46,12 +46,12 @@ fn is_there<T, H: Header>(origin: *mut Slot<T, H>) -> bool {
     origin.addr() > GIVEN_BACK
 }
 
-/// Says that few come here, so that the way of the others is straight: a look-up is so short that a jump
-/// tells.
+/// Marks a branch as unlikely, so that the likely one is laid out without a jump, which would be
+/// noticeable in a look-up.
 #[cold]
-const fn seldom() {}
+const fn cold_path() {}
 
-/// The directory of a segment that the table does not point to itself, and its place there.
+/// The directory of a segment that the table does not point to directly, and its place there.
 const fn in_directory(far: usize) -> (usize, usize) {
     (far >> DIRECTORY_BITS, far & ((1 << DIRECTORY_BITS) - 1))
 }
@@ -66,16 +66,16 @@ impl<T, H: Header> Table<T, H> {
         }
     }
 
-    /// The slot of a number, whose place is this one, if its segment exists. Total over every number:
-    /// a guessed handle ends here.
+    /// The slot of a number whose segment has this place, if the segment exists. Defined for every
+    /// number: guessed handles end here.
     ///
-    /// The borrow is good while the caller has a pin or a claim that looks (`free::claim`), or owns a slot
-    /// of the segment or a hold of its entity, whichever is longer.
+    /// The borrow is valid while the caller has a pin or a claim that looks (`free::claim`), or
+    /// owns a slot of the segment or a hold of its entity, whichever is longer.
     #[inline(always)]
     pub(crate) fn find(&self, seq: u64, place: Near) -> Option<&Slot<T, H>> {
-        // SAFETY: the caller has a pin, a claim that looks, or a slot of the segment in use, and the
-        // segment stays while any of these lasts; slots are shared and only changed through their cells. The place
-        // is that of the number (invariant 11, 12).
+        // SAFETY: the caller has a pin, a claim that looks, or a slot of the segment in use, and
+        // the segment stays while any of these lasts; slots are shared and only changed through
+        // their cells. The place is that of the number (invariant 11, 12).
         self.address(seq, place).map(|slot| unsafe { slot.as_ref() })
     }
 
@@ -98,10 +98,10 @@ impl<T, H: Header> Table<T, H> {
         Some(unsafe { NonNull::new_unchecked(slot) })
     }
 
-    /// How many units a slot lies behind its origin; of a far one, what fits of that into 32 bits.
+    /// How many units a slot lies behind its origin; of a far slot, the low 32 bits of that.
     ///
-    /// In 32 bits, since the processor multiplies by the size of a unit as it finds an address, and by
-    /// no other number: in 64 compilers make one multiplication of both, for which it has no address.
+    /// In 32 bits, so that the multiplication by the unit stays in the addressing mode: in 64 bits,
+    /// compilers merge it with that by the stride into a factor that no addressing mode has.
     #[inline(always)]
     const fn offset(seq: u64) -> usize {
         if Self::NEAR_FITS {
@@ -111,21 +111,22 @@ impl<T, H: Header> Table<T, H> {
         }
     }
 
-    /// Units that a slot takes.
+    /// The size of a slot, in units.
     const STRIDE: usize = {
         assert!(size_of::<Slot<T, H>>().is_multiple_of(size_of::<Unit>()));
         size_of::<Slot<T, H>>() / size_of::<Unit>()
     };
 
-    /// Whether the offsets of all near slots fit into 32 bits: those of payloads below some 2 KiB do.
+    /// Whether the offsets of all near slots fit into 32 bits: true for payloads below some 2 KiB.
     const NEAR_FITS: bool = NEAR_SLOTS.saturating_mul(Self::STRIDE as u64) <= 1 << u32::BITS;
 
-    /// The origin of a number's segment, if it exists. Compared as a u64 before it is narrowed: what
-    /// is out of range must not alias. One comparison for a store of up to fifteen million slots.
+    /// The origin of a number's segment, if it exists. Compared as a u64 before it is narrowed:
+    /// what is out of range must not alias. One comparison for a store of up to fifteen million
+    /// slots.
     #[inline(always)]
     fn origin(&self, seq: u64, place: Near) -> *mut Slot<T, H> {
         if seq >= NEAR_SLOTS {
-            seldom();
+            cold_path();
             return self.far_origin(seq);
         }
         debug_assert_eq!(place, Near::of(seq), "a place is made of its number");
@@ -134,8 +135,8 @@ impl<T, H: Header> Table<T, H> {
         self.near[place.0 as usize].load(ord!(Acquire: G1))
     }
 
-    /// As `origin`, for a segment that a directory leads to, moved by what `offset` leaves out. In
-    /// line, and short: a call would cost the look-ups around it their registers, whether or not it is
+    /// As `origin`, for a segment that a directory leads to, moved by what `offset` leaves out.
+    /// Inlined, and short: a call would cost the look-ups around it registers, whether or not it is
     /// made.
     #[inline(always)]
     fn far_origin(&self, seq: u64) -> *mut Slot<T, H> {
@@ -155,7 +156,7 @@ impl<T, H: Header> Table<T, H> {
         (seq as usize).wrapping_mul(Self::STRIDE).wrapping_sub(Self::offset(seq))
     }
 
-    /// Where the origin of a segment is.
+    /// Where the origin of a segment is stored.
     #[inline]
     pub(super) fn place(&self, segment: Segment) -> Option<&AtomicPtr<Slot<T, H>>> {
         match segment.far() {
@@ -193,26 +194,26 @@ impl<T, H: Header> Table<T, H> {
     /// The stamp of a slot's entity: when it was activated.
     pub(crate) fn stamp(&self, index: Index) -> &AtomicU64 {
         debug_assert!(self.sides.stamps);
-        // SAFETY: the stamps lie behind the slots, one for each; they are shared and only changed as
-        // atomics (invariant 11, 12).
+        // SAFETY: the stamps lie behind the slots, one for each; they are shared and only changed
+        // as atomics (invariant 11, 12).
         unsafe { &*self.side(index, |slots| self.sides.stamps_offset::<T, H>(slots)) }
     }
 
-    /// Where that lies which is kept for the slot of an index that the caller received with Acquire, in
-    /// an array at this offset of a segment of so many slots.
+    /// The item of a slot in a side array. The caller received the index with Acquire; `offset_of`
+    /// tells where the array is in a segment of so many slots.
     fn side<V>(&self, index: Index, offset_of: impl FnOnce(usize) -> usize) -> *const V {
         let segment = Segment::of(index);
         let Some(origin) = self.place(segment) else {
             unreachable!("a slot that was given out has a segment")
         };
-        // Relaxed: who has a slot's index, or has seen its entity under the session that it has
-        // open, has received its segment, which stays.
+        // Relaxed: a caller that has a slot's index, or has seen its entity under its open session,
+        // has received its segment, which stays.
         let first = origin.load(Ordering::Relaxed).wrapping_add(segment.begin());
         let array = first.wrapping_byte_add(offset_of(segment.slots())).cast::<V>();
         array.wrapping_add(index.0 as usize - segment.begin())
     }
 
-    /// Makes the segments of `first..end` where they are missing.
+    /// Allocates the segments of `first..end` that are missing.
     pub(crate) fn ensure(&self, first: u64, end: u64) -> Result<(), OutOfMemory> {
         let mut index = first;
         while index < end {
@@ -276,7 +277,7 @@ impl<T, H: Header> Table<T, H> {
 
     fn install(&self, at: &AtomicPtr<Slot<T, H>>, segment: Segment) -> Result<(), OutOfMemory> {
         // Relaxed: only whether there is or was one; whoever touches the slots loads it with
-        // Acquire. Who finds that there was one will find its indices given out, too.
+        // Acquire. A call that finds that there was one will find its indices given out, too.
         if !at.load(Ordering::Relaxed).is_null() {
             return Ok(());
         }
@@ -298,9 +299,9 @@ impl<T, H: Header> Table<T, H> {
     /// Frees the segment of an origin, if there is one.
     ///
     /// # Safety
-    /// * The table goes, so nobody refers to its segments.
+    /// * The table is dropped, so nobody refers to its segments.
     unsafe fn free(&self, origin: &AtomicPtr<Slot<T, H>>, segment: Segment) {
-        // Relaxed: the drop has the table to itself, and comes after all that was made.
+        // Relaxed: the drop is exclusive, and comes after every publication.
         let origin = origin.load(Ordering::Relaxed);
         if is_there(origin) {
             let first = origin.wrapping_add(segment.begin());
@@ -313,17 +314,17 @@ impl<T, H: Header> Table<T, H> {
 impl<T, H: Header> Drop for Table<T, H> {
     fn drop(&mut self) {
         for (place, origin) in self.near.iter().enumerate() {
-            // SAFETY: the table goes (invariant 6).
+            // SAFETY: the table is dropped (invariant 6).
             unsafe { self.free(origin, Segment(place)) };
         }
         for (number, at) in self.directories.iter().enumerate() {
-            // Relaxed: the drop has the table to itself, and comes after all that was made.
+            // Relaxed: the drop is exclusive, and comes after every publication.
             let directory = at.load(Ordering::Relaxed);
             // SAFETY: a directory that exists stays until here (invariant 11).
             let Some(segments) = (unsafe { directory.as_ref() }) else { continue };
             for (at, origin) in segments.0.iter().enumerate() {
                 let segment = Segment::of_far((number << DIRECTORY_BITS) + at);
-                // SAFETY: the table goes (invariant 6).
+                // SAFETY: the table is dropped (invariant 6).
                 unsafe { self.free(origin, segment) };
             }
             // SAFETY: it was allocated with this layout, in `ensure_directory`; model builds drop

@@ -50,8 +50,8 @@ impl Segment {
 }
 
 impl<T, H: Header> Table<T, H> {
-    /// What has to be kept of a segment before it leaves the table, and room for it; `None` if there
-    /// is no such segment.
+    /// What has to be kept of a segment before it leaves the table, and room for it; `None` if
+    /// there is no such segment.
     ///
     /// The generations are those that the words have now: the caller owns the slots that were given
     /// out, and nobody changes the others.

@@ -28,8 +28,8 @@ pub(crate) enum Attempt<W> {
 pub(super) struct Elders {
     /// Never written after it is shared; a cell only so that the models watch how it is shared.
     pub(super) oldest: UnsafeCell<Vec<Elder>>,
-    /// For the first entry of a run of ended ones, a position up to which all have ended: a walk skips the
-    /// run in one step, however long it is behind an entry that is held for long.
+    /// For the first entry of a run of ended ones, a position up to which all have ended: a walk
+    /// skips the run in one step, however long it is behind an entry that is held for long.
     skips: Vec<Counter>,
     /// Whether the scan saw more than it could list.
     pub(super) cut: bool,
@@ -79,8 +79,8 @@ impl Elders {
         Err(in_use)
     }
 
-    /// Notes that the entries `row..end` have ended, which is final. A plain store: to overwrite a longer
-    /// run by a shorter one only costs a few looks.
+    /// Notes that the entries `row..end` have ended, which is final. A plain store: to overwrite a
+    /// longer run by a shorter one only costs a few looks.
     fn remember(&self, row: usize, end: usize) {
         if row < end {
             self.skips[row].set(end as u64);
@@ -109,8 +109,9 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// A selection of the `most` oldest; entries with a stamp of at least `horizon` are too young. The
-    /// memory is allocated before the horizon is read, so that the horizon is as late as possible.
+    /// A selection of the `most` oldest; entries with a stamp of at least `horizon` are too young.
+    /// The memory is allocated before the horizon is read, so that the horizon is as late as
+    /// possible.
     pub(super) fn new(
         most: usize,
         horizon: impl FnOnce() -> u64,

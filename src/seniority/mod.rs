@@ -2,10 +2,10 @@
 //!
 //! A queue of activations would grow without bound under churn, and would lose an entity that was
 //! passed over because it was held. So nothing is queued: every activation takes a *stamp* from a
-//! counter, and when room is needed a scan collects the k oldest into a list, which is used for many
-//! evictions. Each eviction walks over the list from a cursor that passes only what has ended, so what
-//! is held now is looked at again the next time. When nothing on the list can be ended, a new scan
-//! looks for more.
+//! counter, and when room is needed a scan collects the k oldest into a list, which is used for
+//! many evictions. Each eviction walks over the list from a cursor that passes only what has ended,
+//! so what is held now is looked at again the next time. When nothing on the list can be ended, a
+//! new scan looks for more.
 //!
 //! **The promise.** E is never ended while F, whose activation returned before E's began, can be
 //! ended throughout the call. Why it holds:
@@ -35,9 +35,10 @@ use crate::sync::{AtomicPtr, AtomicU64, Counter, Ordering, planted};
 /// How many of the oldest a scan collects at least.
 const FEWEST: usize = if cfg!(all(loom, test)) { 1 } else { 64 };
 
-/// How many replaced lists readers may hold back, at most; more, as long as they have no more entries than
-/// [`ENTRIES`] together. A thread that is preempted in the middle of a walk holds back all that others
-/// replace during a whole time slice, and without a shared list each call scans for itself.
+/// How many replaced lists readers may hold back, at most; more, as long as they have no more
+/// entries than [`ENTRIES`] together. A thread that is preempted in the middle of a walk holds back
+/// all that others replace during a whole time slice, and without a shared list each call scans for
+/// itself.
 const REPLACED: u64 = 4;
 const ENTRIES: u64 = 1 << 14;
 

@@ -1,5 +1,4 @@
-//! A slot: its word and its payload, side by side so that a look-up touches one line more often
-//! than two.
+//! A slot: its word and its payload, side by side, so that most look-ups touch a single cache line.
 //!
 //! Who may touch what (the invariants' numbers are those of `docs/design.md`):
 //!
@@ -17,13 +16,13 @@ pub(crate) use payload::{PayloadCell, contained, forget_panic, in_destructor};
 
 use crate::word::StateWord;
 
-/// What a slot has beside its word: a store's nothing, a pool's a place in its stack.
+/// What a slot has besides word and payload: nothing in a store, its place in a stack in a pool.
 ///
 /// # Safety
 /// * All zeroes is a value, the same as the default. (Model builds construct it.)
 pub(crate) unsafe trait Header: Default {
-    /// What the slot is aligned as: slots that different threads write all the time do not share a
-    /// line.
+    /// A type with the slot's alignment: slots that different threads write all the time do not
+    /// share a cache line.
     type Align;
 }
 

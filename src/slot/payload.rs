@@ -117,9 +117,9 @@ pub(crate) mod in_destructor {
 
     std::thread_local! {
         static DEPTH: Cell<u32> = const { Cell::new(0) };
-        /// Destructors that came up inside a destructor: the outermost one runs them at its end, and
-        /// leaves nothing. So there is nothing to drop, and the list is there in the thread's last
-        /// moments too.
+        /// Destructors that came up inside a destructor: the outermost one runs them at its end,
+        /// and leaves nothing. So there is nothing to drop, and the list is there in the thread's
+        /// last moments too.
         static LATER: RefCell<ManuallyDrop<Vec<Task>>> =
             const { RefCell::new(ManuallyDrop::new(Vec::new())) };
     }

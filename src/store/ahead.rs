@@ -7,8 +7,8 @@ use super::windows::Window;
 use crate::memory::prefetch;
 use crate::slot::Slot;
 
-/// The sizes of slots that a scan prefetches: smaller ones are so dense that a prefetch for each costs more
-/// than it saves, and for larger ones a prefetch of the first line alone does not help.
+/// The sizes of slots that a scan prefetches: smaller ones are so dense that a prefetch for each
+/// costs more than it saves, and for larger ones a prefetch of the first line alone does not help.
 const PREFETCHED: Range<usize> = 33..1024;
 
 /// A scan prefetches scattered slots until it has so many ahead of it, or so many windows of them.

@@ -26,11 +26,11 @@ impl<T> Core<T> {
     ) -> Result<Vec<Handle>, BatchError<T>> {
         let mut values = values.into_iter();
         let mut spawned = Vec::with_capacity(values.size_hint().0.min(TRUSTED_ESTIMATE));
-        // Where a slot needs a permit, or the payload that is left in it may not be dropped here, each
-        // goes the ordinary way.
+        // Where a slot needs a permit, or the payload that is left in it may not be dropped here,
+        // each goes the ordinary way.
         let short = self.permits.is_none() && !Self::nested();
-        // The iterator may block. Not at each of its steps, which costs more than all else that a batch
-        // saves: so not while this call itself waits for a slot, or it would not wait long.
+        // The iterator may block. Not at each of its steps, which costs more than all else that a
+        // batch saves: so not while this call itself waits for a slot, or it would not wait long.
         let mut lending = Some(session.lend());
         while let Some(value) = values.next() {
             // One by one, after the value is there: the iterator may use the store, or panic.
@@ -93,9 +93,9 @@ impl<T> Core<T> {
         ended
     }
 
-    /// Despawns a few, in a store that tells nobody and has no capacity: looks at all of them first, so
-    /// that their lines come one beside the other and not one after the other, ends them, and buries
-    /// them together. How many it ended.
+    /// Despawns a few, in a store that tells nobody and has no capacity: looks at all of them
+    /// first, so that their lines come one beside the other and not one after the other, ends them,
+    /// and buries them together. How many it ended.
     fn despawn_few(&self, session: &Session, handles: &[Handle]) -> usize {
         let mut slots = [None; AHEAD];
         let mut ended = 0;

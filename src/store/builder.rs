@@ -73,8 +73,8 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
     /// Sets the scene id that every handle of the store carries; by default the one that has been
     /// unused for longest.
     ///
-    /// An id is free again when the drop of the last `Store` under it returns, whether `Hold`s remain or
-    /// not.
+    /// An id is free again when the drop of the last `Store` under it returns, whether `Hold`s
+    /// remain or not.
     pub fn scene(self, scene: SceneId) -> Self {
         StoreBuilder { scene: Some(scene), ..self }
     }
@@ -84,8 +84,8 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
         StoreBuilder { limits, ..self }
     }
 
-    /// Sets over how many shards the traffic of free slots is spread, 1 to 256, rounded up to a power
-    /// of two; by default the number of cores, and no more than 64.
+    /// Sets over how many shards the traffic of free slots is spread, 1 to 256, rounded up to a
+    /// power of two; by default the number of cores, and no more than 64.
     pub fn shards(self, shards: usize) -> Self {
         StoreBuilder { shards: Some(shards), ..self }
     }
@@ -97,24 +97,25 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
         StoreBuilder { last, ..self }
     }
 
-    /// Sets how many Dead slots may wait for readers, beyond the capacity; by default as many as the
-    /// capacity (the maximal one, under `GrowToCap`), and without a capacity no limit.
+    /// Sets how many Dead slots may wait for readers, beyond the capacity; by default as many as
+    /// the capacity (the maximal one, under `GrowToCap`), and without a capacity no limit.
     ///
-    /// Under `OverwriteOldest` it is at least 1: a spawn takes its slot before it ends another entity.
+    /// Under `OverwriteOldest` it is at least 1: a spawn takes its slot before it ends another
+    /// entity.
     pub fn backlog(self, dead: usize) -> Self {
         StoreBuilder { backlog: Some(dead), ..self }
     }
 
     /// Sets a callback for Active → Dying, which the thread that wins that edge runs.
     ///
-    /// It is given the payload and the reason: Killed for `kill`, `despawn` and batches, Cleared for
-    /// `clear`, Overwritten for an entity that was ended to make room. It is not called when the store
-    /// is dropped, nor for an entity that was Dying already when it was overwritten.
+    /// It is given the payload and the reason: Killed for `kill`, `despawn` and batches, Cleared
+    /// for `clear`, Overwritten for an entity that was ended to make room. It is not called when
+    /// the store is dropped, nor for an entity that was Dying already when it was overwritten.
     ///
-    /// The callback may call the store; where it ends further entities, their callbacks run inside it, on
-    /// the same stack. A spawn inside a callback for an overwritten entity that would
-    /// have to overwrite another one is refused as exhausted, so that callbacks cannot cause each other
-    /// without end. A panic is contained and counted in
+    /// The callback may call the store; where it ends further entities, their callbacks run inside
+    /// it, on the same stack. A spawn inside a callback for an overwritten entity that would have to
+    /// overwrite another one is refused as exhausted, so that overwriting cannot go on without end.
+    /// A panic is contained and counted in
     /// [`Stats::drop_panics`](crate::Stats::drop_panics). [`EndReason`] has an example.
     pub fn on_dying(self, f: impl Fn(Handle, &T, EndReason) + Send + Sync + 'static) -> Self {
         StoreBuilder { on_dying: Some(Box::new(f)), ..self }
@@ -125,8 +126,8 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
     ///
     /// While fewer than that are kept, a payload that would be dropped is cleared and kept instead;
     /// there are never more, not for an instant ([`Stats::idle`](crate::Stats::idle)). Payloads of
-    /// ended entities that still wait in their slots do not count. Kept payloads are dropped with the
-    /// last `Store`.
+    /// ended entities that still wait in their slots do not count. Kept payloads are dropped with
+    /// the last `Store`.
     ///
     /// # Examples
     ///
@@ -152,9 +153,9 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
     ///
     /// # Errors
     /// A [`ConfigError`] that names the field, its value and what is allowed, for a scene id that a
-    /// live store has or whose generations are spent, a capacity of 0 or beyond what can be counted, a
-    /// `max_capacity` below the capacity, a backlog too small for the policy, or a number of shards out
-    /// of range.
+    /// live store has or whose generations are spent, a capacity of 0 or beyond what can be
+    /// counted, a `max_capacity` below the capacity, a backlog too small for the policy, or a
+    /// number of shards out of range.
     pub fn build(self) -> Result<Store<T>, ConfigError> {
         let shards = self.checked_shards()?;
         let ceiling = self.checked_ceiling()?;

@@ -96,11 +96,12 @@ impl<T> Core<T> {
         Handle::placed(id, generation, place)
     }
 
-    /// The slot that a handle refers to, whatever its bits are. What keeps the slot is the caller's session,
-    /// by its pin or by a looking claim.
+    /// The slot that a handle refers to, whatever its bits are. What keeps the slot is the caller's
+    /// session, by its pin or by a looking claim.
     #[inline]
     pub(super) fn find(&self, handle: Handle) -> Result<&Slot<T>, LookupError> {
-        // Scene and range in one comparison: for another scene the difference is out of range as well.
+        // Scene and range in one comparison: for another scene the difference is out of range as
+        // well.
         let seq = handle.id().to_bits().wrapping_sub(self.first_id);
         self.table.find(seq, handle.place()).ok_or_else(|| self.elsewhere(handle))
     }
@@ -178,11 +179,12 @@ impl<T> Core<T> {
         self.circulation.count_foreign(home, event);
     }
 
-    /// Whether a call that changes one entity may look it up under its claim on a magazine, without a pin.
+    /// Whether a call that changes one entity may look it up under its claim on a magazine, without
+    /// a pin.
     ///
-    /// That needs a store without `on_dying`, so that no payload is read; without capacity and backlog, so
-    /// that no spawn is refused for want of a slot in that magazine; and no memory that waits for a pin to
-    /// end, since crossbeam frees it only as pins come and go.
+    /// That needs a store without `on_dying`, so that no payload is read; without capacity and
+    /// backlog, so that no spawn is refused for want of a slot in that magazine; and no memory that
+    /// waits for a pin to end, since crossbeam frees it only as pins come and go.
     #[inline]
     pub(super) fn may_look_unpinned(&self) -> bool {
         let refuses = self.permits.is_some() || self.backlog != usize::MAX;
@@ -227,8 +229,8 @@ impl<T> Core<T> {
         }
     }
 
-    /// Retains or drops a payload that was taken out of its slot: here or, inside a destructor, when the
-    /// outermost one has returned, so that a chain of any length needs no stack.
+    /// Retains or drops a payload that was taken out of its slot: here or, inside a destructor,
+    /// when the outermost one has returned, so that a chain of any length needs no stack.
     pub(super) fn drop_taken(&self, value: T) {
         if let Some(reuse) = &self.reuse {
             return self.let_go(reuse, value);

@@ -1,6 +1,8 @@
-//! Ending many entities that were sealed one by one, in a store whose payloads only one thread looks at.
+//! Ending many entities that were sealed one by one, in a store whose payloads only one thread
+//! looks at.
 //!
-//! Their slots go to the nursery of that thread, as far as it has room, and otherwise through limbo.
+//! Their slots go to the nursery of that thread, as far as it has room, and otherwise through
+//! limbo.
 
 use std::num::NonZeroU32;
 
@@ -35,8 +37,8 @@ impl<T: Send + Sync + 'static> Store<T> {
 }
 
 impl<T> Ending<'_, T> {
-    /// Sealed → Dead, where there is nothing left in the payload that has to be dropped; then → None at
-    /// once, if the nursery has room for the slot.
+    /// Sealed → Dead, where there is nothing left in the payload that has to be dropped; then →
+    /// None at once, if the nursery has room for the slot.
     ///
     /// # Safety
     /// * The slot is there, and has that index.

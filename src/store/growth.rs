@@ -1,5 +1,5 @@
-//! New slots: first those of segments whose memory was given back, lowest first, and then slots that
-//! were never used.
+//! New slots: first those of segments whose memory was given back, lowest first, and then slots
+//! that were never used.
 
 use std::ops::Range;
 
@@ -17,8 +17,8 @@ use crate::sync::{AtomicU64, Counter, Ordering};
 pub(crate) struct Growth {
     /// The first index that was never given out.
     fresh: AtomicU64,
-    /// What is left of the segment that was restored last, as a range: its start in the high half, its
-    /// end in the low half.
+    /// What is left of the segment that was restored last, as a range: its start in the high half,
+    /// its end in the low half.
     again: AtomicU64,
     /// Slots made and not given back. A call counts slots before it makes them.
     slots: Counter,
@@ -103,8 +103,8 @@ impl Growth {
         self.again.store(pack(segment), ord!(Release: A2));
     }
 
-    /// Takes the part of a segment that was not given out yet, if `made` and `again` have not changed
-    /// since they were read.
+    /// Takes the part of a segment that was not given out yet, if `made` and `again` have not
+    /// changed since they were read.
     pub(super) fn take_rest(&self, segment: &Range<u64>, made: u64, again: &Range<u64>) -> bool {
         if segment.contains(&made) {
             // Relaxed: uniqueness alone, by the read-modify-write; nothing is done with the slots.
@@ -188,8 +188,8 @@ impl<T> Core<T> {
         }
     }
 
-    /// Slots of segments that were given back. One call at a time restores a segment; the others do not
-    /// wait for it.
+    /// Slots of segments that were given back. One call at a time restores a segment; the others do
+    /// not wait for it.
     fn take_again(&self, most: u64) -> Result<Option<Range<u64>>, OutOfMemory> {
         while self.growth.returned.get() > 0 {
             let taken = self.growth.take_again(most);

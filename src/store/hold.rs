@@ -1,4 +1,5 @@
-//! A counted reference to one entity, which may outlive pins, threads and the store: for settlement.
+//! A counted reference to one entity, which may outlive pins, threads and the store: for
+//! settlement.
 
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -21,8 +22,8 @@ use crate::word::{SlotWord, Unhold};
 ///
 /// It delays the reap of its entity and nothing else: the rest of the store is reclaimed as usual.
 /// Once a reap has been requested, the last `Hold` to drop carries it out, on the thread that drops
-/// it. A `Hold` may be kept across an `await`, and may outlive the store: the last one then drops the
-/// payload itself. A forgotten `Hold` leaks its entity, like a forgotten `Arc`.
+/// it. A `Hold` may be kept across an `await`, and may outlive the store: the last one then drops
+/// the payload itself. A forgotten `Hold` leaks its entity, like a forgotten `Arc`.
 ///
 /// # Examples
 ///

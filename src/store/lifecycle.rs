@@ -107,11 +107,11 @@ impl<T> Core<T> {
 
     /// Spawn and activate in a single store: None → Pending → Active, which nobody could see apart.
     ///
-    /// Inlined, and no call gets the address of the value: so compilers write the payload straight into
-    /// its slot. If it came by way of the stack, it would be loaded 16 bytes at a time right after it was
-    /// stored 8 at a time; the loads wait until those stores have reached the cache, and the next
-    /// compare-and-swap waits for the loads. For the same reason the session is made here, by the caller's
-    /// closure, and not moved.
+    /// Inlined, and no call gets the address of the value: so compilers write the payload straight
+    /// into its slot. If it came by way of the stack, it would be loaded 16 bytes at a time right
+    /// after it was stored 8 at a time; the loads wait until those stores have reached the cache,
+    /// and the next compare-and-swap waits for the loads. For the same reason the session is made
+    /// here, by the caller's closure, and not moved.
     #[inline(always)]
     pub(super) fn spawn_active<S: Borrow<Session>>(
         &self,

@@ -66,14 +66,12 @@ impl<T> Core<T> {
         if !self.many_seem_free(&magazine) {
             return false;
         }
-        let found = magazine.found_free.get();
-        if found >= 2 {
-            magazine.found_free.set(found - 2);
-            return found % 2 == 1;
+        if let Some(many) = magazine.many_free.recall() {
+            return many;
         }
         self.look_up_others(&magazine);
         let many = self.many_seem_free(&magazine);
-        magazine.found_free.set(2 * BELIEVED + u64::from(many));
+        magazine.many_free.keep(many, BELIEVED);
         many
     }
 

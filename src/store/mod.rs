@@ -8,6 +8,7 @@ mod batch;
 mod builder;
 mod burial;
 mod core;
+mod drain;
 mod ending;
 mod evict;
 mod growth;
@@ -67,12 +68,12 @@ use crate::sync::Arc;
 ///
 /// A `Store` is a counted reference: a clone refers to the same store. Every method may be called
 /// from any thread at any time, also from destructors and callbacks, and no operation on an entity
-/// takes a lock. Dropping the last `Store` closes the store: when that drop returns, everything that
-/// no [`Hold`] keeps has been dropped.
+/// takes a lock. Dropping the last `Store` closes the store: when that drop returns, everything
+/// that no [`Hold`] keeps has been dropped.
 ///
-/// Each method of `Store` protects what it looks at by itself, with an epoch pin or something cheaper.
-/// A thread that performs many operations in a row should pin once, with [`pin`](Store::pin), and call
-/// the same methods on [`Pinned`].
+/// Each method of `Store` protects what it looks at by itself, with an epoch pin or something
+/// cheaper. A thread that performs many operations in a row should pin once, with
+/// [`pin`](Store::pin), and call the same methods on [`Pinned`].
 ///
 /// # Examples
 ///
@@ -165,12 +166,11 @@ impl<T: Send + Sync + 'static> Store<T> {
     /// Creates a store without limits, under the scene id that has been unused for longest.
     ///
     /// Ids that were never used are taken first, from 65 535 downwards, to keep clear of the small
-    /// ones that programs choose. An empty store costs next to nothing: slots are allocated on first
-    /// use.
+    /// ones that programs choose. An empty store is cheap: slots are allocated on first use.
     ///
     /// # Panics
-    /// If each of the 65 536 scene ids is live or spent. A [`builder`](Store::builder) returns an error
-    /// instead.
+    /// If each of the 65 536 scene ids is live or spent. A [`builder`](Store::builder) returns an
+    /// error instead.
     #[must_use]
     pub fn new() -> Store<T> {
         match Store::builder().build() {
@@ -184,7 +184,7 @@ impl<T: Send + Sync + 'static> Store<T> {
         StoreBuilder::new()
     }
 
-    /// Pins the calling thread on the store, to read payloads and to perform many operations cheaply.
+    /// Pins the calling thread on the store, to read payloads and perform many operations cheaply.
     ///
     /// No payload that could be seen when the pin began is dropped before the pin ends or is moved.
     /// So keep a pin short, or [`repin`](Pinned::repin) every few hundred operations.
@@ -203,8 +203,8 @@ impl<T: Send + Sync + 'static> Store<T> {
     /// [`LookupError::Pending`]. Dropping the guard cancels the entity.
     ///
     /// # Errors
-    /// The error gives the payload back. [`SpawnFailure::Exhausted`]: at some moment of the call every
-    /// unit of the capacity belonged to an alive entity or to another call in progress.
+    /// The error gives the payload back. [`SpawnFailure::Exhausted`]: at some moment of the call
+    /// every unit of the capacity belonged to an alive entity or to another call in progress.
     /// [`SpawnFailure::Reclaiming`]: the slots that could be used still wait for readers.
     /// [`SpawnFailure::OutOfMemory`]: the system refused memory.
     ///
@@ -219,7 +219,7 @@ impl<T: Send + Sync + 'static> Store<T> {
 
     /// Reserves a slot and then calls `make` for its payload, for payloads that carry their handle.
     ///
-    /// `make` may call the store. If it panics, the reservation is cancelled and the panic propagates.
+    /// `make` may call the store. If it panics, the reservation is cancelled; the panic propagates.
     ///
     /// # Errors
     /// As for [`spawn`](Store::spawn); `make` is not called then.
@@ -251,7 +251,7 @@ impl<T: Send + Sync + 'static> Store<T> {
         spawning: self.light_session(),
     });
 
-    /// Returns a reference that does not keep the store open, for payloads that refer to their store.
+    /// Returns a reference that does not keep the store open, for payloads that refer to it.
     ///
     /// A payload that owns a `Store` which refers to its own store keeps that store open for ever.
     #[must_use]
@@ -298,8 +298,8 @@ impl<T: Send + Sync + 'static> Store<T> {
     /// Returns a snapshot of the statistics.
     ///
     /// # Complexity
-    /// A few loads for each of the sessions that were ever open at the same time, and a lock that only
-    /// `stats` and [`reset_stats`](Store::reset_stats) take.
+    /// A few loads for each of the sessions that were ever open at the same time, and a lock that
+    /// only `stats` and [`reset_stats`](Store::reset_stats) take.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.core().stats()
@@ -314,8 +314,8 @@ impl<T: Send + Sync + 'static> Store<T> {
     /// returns how many slots that were.
     ///
     /// With no pin and no other session open anywhere, no Dead slot remains. A pin that is held
-    /// meanwhile, the caller's own included, may keep what died after it and shortly before it. Inside
-    /// a payload's destructor the call does nothing, since destructors do not nest.
+    /// meanwhile, the caller's own included, may keep what died after it and shortly before it.
+    /// Inside a payload's destructor the call does nothing, since destructors do not nest.
     ///
     /// # Examples
     ///
@@ -334,29 +334,29 @@ impl<T: Send + Sync + 'static> Store<T> {
         self.reclaim_up_to(usize::MAX)
     }
 
-    /// Like [`reclaim`](Store::reclaim), with at most `budget` payloads dropped.
+    /// Frees Dead slots as [`reclaim`](Store::reclaim) does, but drops at most `budget` payloads.
     pub fn reclaim_up_to(&self, budget: usize) -> usize {
         self.core().reclaim(&self.session(), budget)
     }
 
     /// Gives memory that is not needed back to the system, and returns how many bytes that were.
     ///
-    /// It first [reclaims](Store::reclaim), and then frees each segment of slots that is wholly free: a
-    /// slot that is in use, held, in another session's hands or retired keeps its segment. A segment
-    /// that somebody may be looking at under a pin is freed when that pin ends or is moved. In a store
-    /// without capacity and backlog, a call that is preempted for long in the middle of changing an
-    /// entity keeps all segments from this `shrink`; a later one gives them back. Old handles stay dead
-    /// for ever, because the generations of the slots are kept: at one byte a slot where they differ a
-    /// little, and at none where they are equal. When the store grows again, it first restores what was
-    /// given back, low slots before high ones.
+    /// It first [reclaims](Store::reclaim), and then frees each segment of slots that is wholly
+    /// free: a slot that is in use, held, in another session's hands or retired keeps its segment.
+    /// A segment that somebody may be looking at under a pin is freed when that pin ends or is
+    /// moved. In a store without capacity and backlog, a call that is preempted for long in the
+    /// middle of changing an entity keeps all segments from this `shrink`; a later one gives them
+    /// back. Old handles stay dead for ever, because the generations of the slots are kept: at one
+    /// byte a slot where they differ a little, and at none where they are equal. When the store
+    /// grows again, it first restores what was given back, low slots before high ones.
     ///
-    /// One call works at a time: concurrently with another one, and inside a payload's destructor, it
-    /// does nothing and returns 0. Free slots that it has taken and cannot give back are available again
-    /// when it returns; meanwhile, a spawn into a full store with limits may be refused.
+    /// One call works at a time: concurrently with another one, and inside a payload's destructor,
+    /// it does nothing and returns 0. Free slots that it cannot give back are available again when
+    /// it returns; meanwhile, a spawn into a full store with limits may be refused.
     ///
     /// # Complexity
-    /// That of [`reclaim`](Store::reclaim), and one pass over the slots of each segment up to the first
-    /// that is in use.
+    /// That of [`reclaim`](Store::reclaim), and one pass over the slots of each segment up to the
+    /// first that is in use.
     ///
     /// # Examples
     ///
@@ -384,8 +384,8 @@ impl<T: Send + Sync + 'static> Store<T> {
 
     /// Despawns everything that is alive now, reclaims, and returns how many entities it ended.
     ///
-    /// What is spawned meanwhile may survive. An entity with a [`Hold`] ends with its last `Hold`, and
-    /// counts; one with a [`Pending`] guard stays Pending, and does not. Old handles stay dead.
+    /// What is spawned meanwhile may survive. An entity with a [`Hold`] ends with its last `Hold`,
+    /// and counts; one with a [`Pending`] guard stays Pending, and does not. Old handles stay dead.
     ///
     /// # Complexity
     /// Looks at every slot.

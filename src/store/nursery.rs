@@ -1,13 +1,13 @@
-//! Slots that a thread has drawn ahead, so that it claims its magazine once for many spawns: a claim is
-//! a locked instruction, and takes as long as the rest of a spawn.
+//! Slots that a thread has drawn ahead, so that it claims its magazine once for many spawns: a
+//! claim is a locked instruction, and takes as long as the rest of a spawn.
 //!
-//! Drawn slots belong to the owner of the nursery, as if each spawn had begun already (invariant 5), and
-//! their words say None. So a nursery is for stores without a capacity, where no spawn is refused because
-//! another thread keeps slots. Spawned entities are counted later, many at a time.
+//! Drawn slots belong to the owner of the nursery, as if each spawn had begun already (invariant
+//! 5), and their words say None. So a nursery is for stores without a capacity, where no spawn is
+//! refused because another thread keeps slots. Spawned entities are counted later, many at a time.
 //!
-//! Where no other thread looks at payloads, there is no reader to wait for, and slots come straight back to
-//! the nursery. Idle slots go to the store little by little, where others find them: a quarter, each time,
-//! of those that no spawn has needed lately.
+//! Where no other thread looks at payloads, there is no reader to wait for, and slots come straight
+//! back to the nursery. Idle slots go to the store little by little, where others find them: a
+//! quarter, each time, of those that no spawn has needed lately.
 
 use std::cell::Cell;
 use std::fmt;
@@ -79,9 +79,9 @@ impl<T> Core<T> {
         Reserved { slot, handle }
     }
 
-    /// Takes back the slot of an entity that has ended and has left nothing to drop, as if the slot had been
-    /// drawn; returns whether it did. Only the caller may look at the payload meanwhile, and owes the store
-    /// the counting of the entity's end and of the slot's renewal.
+    /// Takes back the slot of an entity that has ended and has left nothing to drop, as if the slot
+    /// had been drawn; returns whether it did. Only the caller may look at the payload meanwhile,
+    /// and owes the store the counting of the entity's end and of the slot's renewal.
     #[inline]
     pub(super) fn take_back(
         &self,

@@ -16,8 +16,8 @@ use crate::slot::Slot;
 /// An entity that is reserved and has its payload, but is not visible yet.
 ///
 /// Before activation the guard has exclusive access to the payload: a look-up of the handle answers
-/// `Pending`, and an attempt to change the entity `Guarded`. Dropping the guard cancels the entity, and
-/// its handle is dead for ever.
+/// `Pending`, and an attempt to activate, cancel or despawn the entity by handle `Guarded`.
+/// Dropping the guard cancels the entity, and its handle is dead for ever.
 ///
 /// # Examples
 ///
@@ -106,8 +106,8 @@ impl<'s, T> Pending<'s, T> {
     /// Takes a guard up that was laid aside.
     ///
     /// # Safety
-    /// * The guard of that entity of this store was laid aside, and was given to the caller, with what
-    ///   was written to the payload.
+    /// * The guard of that entity of this store was laid aside, and was given to the caller, with
+    ///   what was written to the payload.
     pub(crate) unsafe fn take_up(
         store: &'s Store<T>,
         handle: Handle,

@@ -1,5 +1,5 @@
-//! Permits: one for each unit of capacity, spread over the shards, so that threads do not contend for a
-//! single counter.
+//! Permits: one for each unit of capacity, spread over the shards, so that threads do not contend
+//! for a single counter.
 //!
 //! A word a shard: the count of free permits in the low half, and a version in the high half that
 //! every return advances. A refusal needs two passes that find every count zero under the same
@@ -156,9 +156,9 @@ impl Permits {
             return true;
         }
         let one_more = |grown| (grown < growth).then_some(grown + 1);
-        // Release C3: whoever finds growth spent sees what this thread gave back before. Relaxed for
-        // what is found: the read-modify-write gives each unit to one caller, and a new one had no
-        // entity whose end would have to be received.
+        // Release C3: whoever finds growth spent sees what this thread gave back before. Relaxed
+        // for what is found: the read-modify-write gives each unit to one caller, and a new one had
+        // no entity whose end would have to be received.
         self.grown.fetch_update(ord!(Release: C3), Ordering::Relaxed, one_more).is_ok()
     }
 

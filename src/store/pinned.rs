@@ -63,19 +63,24 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
         Pinned { store, core, session }
     }
 
-    /// The payload of an Active or Dying entity.
+    /// Returns the payload of an Active or Dying entity.
+    ///
+    /// The payload stays readable while the borrow lasts, whatever becomes of the entity meanwhile.
     ///
     /// # Errors
-    /// A [`LookupError`] that says why there is none; never another entity's payload.
+    /// A [`LookupError`] that says why there is no payload to read; never another entity's payload.
     ///
     /// # Complexity
-    /// One load with Acquire beside the payload's own line.
+    /// One load with Acquire of the slot's word, after that of the pointer to its segment. Nothing
+    /// is written.
     #[inline]
     pub fn get(&self, h: Handle) -> Result<&T, LookupError> {
         self.get_with_state(h).map(|(payload, _)| payload)
     }
 
-    /// The payload of an Active entity.
+    /// Returns the payload of an Active entity.
+    ///
+    /// The entity may be killed while the payload is borrowed.
     ///
     /// # Errors
     /// As for [`get`](Pinned::get), and [`LookupError::Dying`].
@@ -87,7 +92,7 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
         }
     }
 
-    /// The payload of an Active or Dying entity, and which of the two it was.
+    /// Returns the payload of an Active or Dying entity, and which of the two it was.
     ///
     /// # Errors
     /// As for [`get`](Pinned::get).
@@ -103,14 +108,16 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
         Ok((unsafe { slot.payload.get() }, word.state()))
     }
 
-    /// Whether [`get`](Pinned::get) would answer the payload.
+    /// Returns whether [`get`](Pinned::get) finds a payload.
     #[inline]
     #[must_use]
     pub fn contains(&self, h: Handle) -> bool {
         self.get(h).is_ok()
     }
 
-    /// How many [`Hold`]s an Active or Dying entity has.
+    /// Returns how many [`Hold`]s an Active or Dying entity has.
+    ///
+    /// The number may have changed by the time the call returns.
     ///
     /// # Errors
     /// As for [`get`](Pinned::get).
@@ -123,15 +130,20 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
         Err(Core::<T>::missing(h, word))
     }
 
-    /// The store that is pinned.
+    /// Returns the store that is pinned.
     #[must_use]
     pub fn store(&self) -> &'s Store<T> {
         self.store
     }
 
-    /// Moves the pin to now: what died before may be reclaimed.
+    /// Moves the pin to the present, so that what died before may be reclaimed.
     ///
-    /// With another `Pinned` of the same store on this thread it does nothing.
+    /// While this thread has another `Pinned` of the same store, the pin stays where it is.
+    ///
+    /// # Complexity
+    /// A few loads and stores. A thread that has ended entities also hands their slots on to the
+    /// collector; and if more than 16 384 Dead slots wait for readers, and more than entities are
+    /// alive, it sleeps, for some milliseconds at most, so that those readers can move on.
     #[inline]
     pub fn repin(&mut self) {
         let core = self.core;
@@ -142,27 +154,33 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
         self.session.repin();
     }
 
-    /// Every entity that is Active, in the order of slots.
+    /// Returns an iterator over every Active entity, in the order of slots.
     ///
-    /// One that is Active for the whole scan is yielded exactly once, and no handle twice. The
-    /// body may spawn, kill, reap and iterate on the same store; what it spawns may appear or not.
+    /// An entity that is Active for the whole scan is yielded exactly once, and no handle twice;
+    /// one that becomes Active or ceases to be so meanwhile may be yielded or not. The body of the
+    /// loop may spawn, kill, reap and iterate on the same store.
     ///
     /// # Complexity
-    /// Looks at a byte for every slot that was ever used, and at the slots that may be in use: where most
-    /// are, at all of them. Adaptors that come down to `fold`, such as `for_each` and `sum`, are somewhat
-    /// faster than a loop.
+    /// Looks at a byte for every slot that was ever used, and at the slots that may be in use;
+    /// where most are, at all of them. Adaptors that are built on `fold`, such as `for_each` and
+    /// `sum`, are somewhat faster than a loop.
     pub fn iter(&self) -> impl Iterator<Item = (Handle, &T)> {
         let active = StateSet::of(&[State::Active]);
         self.core.scan(active).map(|(handle, _, payload)| (handle, payload))
     }
 
-    /// Every entity in one of `states`, as [`iter`](Pinned::iter); only Active and Dying can be
-    /// read, so the other states yield nothing.
+    /// Returns an iterator over every entity in one of `states`, with the state that it was seen
+    /// in.
+    ///
+    /// See [`iter`](Pinned::iter). Only Active and Dying entities can be read: the other states
+    /// yield nothing.
     pub fn iter_in(&self, states: StateSet) -> impl Iterator<Item = (Handle, State, &T)> {
         self.core.scan(states)
     }
 
-    /// [`iter`](Pinned::iter) on rayon's threads, under this pin.
+    /// Returns [`iter`](Pinned::iter) as a parallel iterator, for rayon's threads.
+    ///
+    /// See [`par_iter_in`](Pinned::par_iter_in).
     #[cfg(feature = "rayon")]
     pub fn par_iter(&self) -> impl rayon::iter::ParallelIterator<Item = (Handle, &T)> {
         use rayon::iter::ParallelIterator as _;
@@ -171,11 +189,10 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
         self.par_iter_in(active).map(|(handle, _, payload)| (handle, payload))
     }
 
-    /// [`iter_in`](Pinned::iter_in) on rayon's threads, under this pin.
+    /// Returns [`iter_in`](Pinned::iter_in) as a parallel iterator, for rayon's threads.
     ///
-    /// The pin protects every read between now and the end of the borrow, on whatever thread: it
-    /// keeps the epoch, and a `repin` needs the borrow back. A job that pins and repins on this
-    /// thread while it waits does not move it: a nested repin does nothing.
+    /// This pin protects every read, on whatever thread, until the borrow ends. A job that pins and
+    /// repins on this thread while it waits does not move it: a nested repin does nothing.
     #[cfg(feature = "rayon")]
     pub fn par_iter_in(
         &self,
@@ -184,20 +201,27 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
         self.core.par_scan(states)
     }
 
-    /// As [`Store::spawn`], without a pin of its own. The guard outlives this session.
+    /// Reserves a slot and puts `value` into it, under this pin. See [`Store::spawn`].
+    ///
+    /// The guard may outlive this pin.
     ///
     /// # Errors
-    /// As for [`Store::spawn`].
+    /// As for [`Store::spawn`]. [`SpawnFailure::Reclaiming`] may be due to this very pin: slots
+    /// whose entities died after it began can be reused only after it repins.
     #[inline(always)]
     pub fn spawn(&self, value: T) -> Result<Pending<'s, T>, SpawnError<T>> {
         let reserved = self.core.spawn(&self.session, value)?;
         Ok(Pending::new(self.store, reserved))
     }
 
-    /// As [`Store::spawn_with`], without a pin of its own.
+    /// Reserves a slot and then calls `make` for its payload, under this pin. See
+    /// [`Store::spawn_with`].
     ///
     /// # Errors
-    /// As for [`Store::spawn`]; `make` is not called then.
+    /// As for [`spawn`](Pinned::spawn); `make` is not called then.
+    ///
+    /// # Panics
+    /// If `make` does, as [`Store::spawn_with`].
     pub fn spawn_with(
         &self,
         make: impl FnOnce(Handle) -> T,
@@ -206,12 +230,13 @@ impl<'s, T: Send + Sync + 'static> Pinned<'s, T> {
         Ok(Pending::made(self.store, reserved, make))
     }
 
-    /// As [`Store::spawn_recycled`], without a pin of its own. The guard outlives this session.
+    /// Reserves a slot with a cleared payload or a new one, and runs `init` on it, under this pin.
+    /// See [`Store::spawn_recycled`].
     ///
-    /// Payloads that died after the session's pin serve only after it repins.
+    /// Payloads that died after the pin serve only after it repins. The guard may outlive this pin.
     ///
     /// # Errors
-    /// As for [`Store::spawn`]; `init` is not called then.
+    /// As for [`spawn`](Pinned::spawn); `init` is not called then.
     ///
     /// # Panics
     /// As for [`Store::spawn_recycled`].

@@ -5,10 +5,12 @@ use std::ptr::NonNull;
 
 use crate::slot::Slot;
 
-/// Where an entity is stored. It keeps nothing alive: whoever uses it guarantees that the slot stays.
+/// Where an entity is stored. It keeps nothing alive: whoever uses it guarantees that the slot
+/// stays.
 pub(crate) struct Place<T>(NonNull<Slot<T>>);
 
-// SAFETY: it gives no access by itself; each use is an unsafe call with its own duties (invariant 11, 16).
+// SAFETY: it gives no access by itself; each use is an unsafe call with its own duties (invariant
+// 11, 16).
 unsafe impl<T> Send for Place<T> {}
 // SAFETY: as above (invariant 11, 16).
 unsafe impl<T> Sync for Place<T> {}

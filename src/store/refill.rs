@@ -1,9 +1,9 @@
 //! What fills an empty magazine.
 //!
-//! In this order: ripe batches of the shard's own, as soon as the collector can make some; the depot;
-//! a neighbour's, or, while there is room, new slots in their stead; dead stacks and magazines that
-//! nobody has claimed; new slots (`growth`); and at last, in a store with limits, a bounded wait for
-//! whoever holds the epoch.
+//! In this order: ripe batches of the shard's own, as soon as the collector can make some; the
+//! depot; a neighbour's, or, while there is room, new slots in their stead; dead stacks and
+//! magazines that nobody has claimed; new slots (`growth`); and at last, in a store with limits, a
+//! bounded wait for whoever holds the epoch.
 
 use super::core::Core;
 use crate::error::SpawnFailure;
@@ -62,7 +62,8 @@ impl<T> Core<T> {
         // they cannot ripen on the spot, and have to be in limbo by then.
         self.collect_dead(session);
         if self.attic.waiting.get() > 0 {
-            // Memory that a pin has kept: whoever only spawns has nothing else to ask the collector for.
+            // Memory that a pin has kept: whoever only spawns has nothing else to ask the collector
+            // for.
             session.hurry();
         }
         let clean = || match self.circulation.take_drained() {
@@ -95,8 +96,9 @@ impl<T> Core<T> {
         }
     }
 
-    /// Puts a batch into the magazine: what every refill ends with, also one that a `spawn_recycled`
-    /// makes for itself. So this is where a spawner looks at what others have, for its peak.
+    /// Puts a batch into the magazine: what every refill ends with, also one that a
+    /// `spawn_recycled` makes for itself. So this is where a spawner looks at what others have, for
+    /// its peak.
     pub(super) fn load(&self, session: &Session, mut batch: Owned) -> Result<(), SpawnFailure> {
         let magazine = session.magazine(&self.circulation)?;
         self.mark_all(&mut batch);
@@ -123,8 +125,8 @@ impl<T> Core<T> {
         Ok(first)
     }
 
-    /// A batch of one's own that is ripe, or that the collector can ripen now: its slots lie in this
-    /// core's cache, and who finds it need not count how many are alive.
+    /// A batch of one's own that is ripe, or that the collector can ripen now: its slots lie in
+    /// this core's cache, and who finds it need not count how many are alive.
     fn ripe_at_home(&self, session: &Session) -> Option<Owned> {
         let own = || self.circulation.take_ripe_of(session.home());
         own().or_else(|| self.ripen(session, own))
@@ -253,8 +255,8 @@ impl<T> Core<T> {
     }
 
     /// How often a call that is short of slots looks again. Without a reader that lends payloads
-    /// out, and without a call that runs user code, nothing keeps a slot but calls in progress, however
-    /// long they are off the processor.
+    /// out, and without a call that runs user code, nothing keeps a slot but calls in progress,
+    /// however long they are off the processor.
     pub(super) fn patience(&self, session: &Session, stuck: bool) -> u32 {
         match (session.may_repin(), self.domain.lends()) {
             (false, _) => SHORT_PATIENCE.min(PATIENCE),

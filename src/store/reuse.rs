@@ -164,8 +164,8 @@ impl<T> Core<T> {
         unsafe { in_destructor::run_outermost(task) };
     }
 
-    /// A Pending and guarded entity for `spawn_recycled`; if it was not served, the caller makes its
-    /// payload.
+    /// A Pending and guarded entity for `spawn_recycled`; if it was not served, the caller makes
+    /// its payload.
     pub(super) fn spawn_furnished(
         &self,
         session: &Session,
@@ -289,8 +289,8 @@ impl<T> Core<T> {
         Ok(())
     }
 
-    /// A batch off a ripe stack or of those that rest, or one that the collector can ripen now; never from
-    /// the depot, where no payloads are.
+    /// A batch off a ripe stack or of those that rest, or one that the collector can ripen now;
+    /// never from the depot, where no payloads are.
     fn ripe_now(&self, session: &Session) -> Option<Owned> {
         let shards = 0..self.circulation.shard_count();
         let ripe = || {
@@ -379,23 +379,23 @@ impl<'s, T: Recycle> Pending<'s, T> {
 }
 
 impl<T: Recycle + Send + Sync + 'static> Store<T> {
-    /// Reserves a slot with a cleared payload of an earlier entity, or with a new one, and runs `init`
-    /// on it.
+    /// Reserves a slot with a cleared payload of an earlier entity, or with a new one, and runs
+    /// `init` on it.
     ///
-    /// Except for the heap memory that it keeps, the payload cannot be told from `T::default()`. It is
-    /// one that the store retains ([`StoreBuilder::retain`](super::StoreBuilder::retain)), or that of
-    /// an entity which has ended and has no reader left; only if there is neither, a new one is
-    /// constructed. [`Stats::hits`](crate::Stats::hits), [`Stats::misses`](crate::Stats::misses) and
-    /// [`Stats::created`](crate::Stats::created) count which it was. Nobody sees the entity before the
-    /// guard activates it.
+    /// Except for the heap memory that it keeps, the payload cannot be told from `T::default()`. It
+    /// is one that the store retains ([`StoreBuilder::retain`](super::StoreBuilder::retain)), or
+    /// that of an entity which has ended and has no reader left; only if there is neither, a new
+    /// one is constructed. [`Stats::hits`](crate::Stats::hits),
+    /// [`Stats::misses`](crate::Stats::misses) and [`Stats::created`](crate::Stats::created) count
+    /// which it was. Nobody sees the entity before the guard activates it.
     ///
     /// # Errors
     /// As for [`spawn`](Store::spawn); then `init` is not called, and no payload is constructed or
     /// cleared for the call.
     ///
     /// # Panics
-    /// If `init` or `T::default()` does: the reservation is cancelled, and the payload is treated like
-    /// that of any cancelled entity. A panic of [`recycle`](Recycle::recycle) is contained.
+    /// If `init` or `T::default()` does: the reservation is cancelled, and the payload is treated
+    /// like that of any cancelled entity. A panic of [`recycle`](Recycle::recycle) is contained.
     ///
     /// # Complexity
     /// As for [`spawn`](Store::spawn) if the slot that is taken has a payload, which is cleared in

@@ -1,8 +1,8 @@
 //! Which scene ids are in use in this process, and how far their generations have come.
 //!
-//! A handle is not reused for the life of the process: a store under the id of a dropped one
-//! starts above the highest generation that was issued under it. The records are behind a lock, which
-//! is taken only when a store is created or closed, and never held across user code.
+//! A handle is not reused for the life of the process: a store under the id of a dropped one starts
+//! above the highest generation that was issued under it. The records are behind a lock, which is
+//! taken only when a store is created or closed, and never held across user code.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;

@@ -43,8 +43,8 @@ impl<T: Send + Sync + 'static> Store<T> {
         Ok((Place::of(slot), word.state()))
     }
 
-    /// The state of an entity that exists; a sealed one no longer does. Both are read from one load of the
-    /// word: with two, an entity could be seen to exist again after it had gone.
+    /// The state of an entity that exists; a sealed one no longer does. Both are read from one load
+    /// of the word: with two, an entity could be seen to exist again after it had gone.
     pub(crate) fn existence(&self, h: Handle) -> Result<State, LookupError> {
         let core = self.core();
         let word = core.alive(&self.session(), h)?;
@@ -53,12 +53,12 @@ impl<T: Send + Sync + 'static> Store<T> {
         if seen.sealed() { Err(Core::<T>::missing(h, word)) } else { Ok(word.state()) }
     }
 
-    /// Active → Dying without a pin, in a store that tells nobody of it; where it lies. The caller owes
-    /// [`count`](Store::count). Whoever is alone has no need of a compare-and-swap.
+    /// Active → Dying without a pin, in a store that tells nobody of it; where it lies. The caller
+    /// owes [`count`](Store::count). Whoever is alone has no need of a compare-and-swap.
     ///
     /// # Safety
-    /// * Nobody but the caller's thread reaps, seals or despawns an entity of this store, and nobody
-    ///   shrinks it.
+    /// * Nobody but the caller's thread reaps, seals or despawns an entity of this store, and
+    ///   nobody shrinks it.
     /// * If the caller is alone, nobody else changes the word of an entity that nobody holds.
     #[inline]
     pub(crate) unsafe fn kill_unpinned(
@@ -80,8 +80,8 @@ impl<T: Send + Sync + 'static> Store<T> {
         Ok(Place::of(slot))
     }
 
-    /// Counts what was shown and killed without a pin: many at a time, since who has no session open
-    /// counts on a line that it shares.
+    /// Counts what was shown and killed without a pin: many at a time, since who has no session
+    /// open counts on a line that it shares.
     pub(crate) fn count(&self, activated: u64, killed: u64) {
         let (core, session) = (self.core(), self.session());
         core.count_many(&session, Event::Activated, activated);
@@ -99,8 +99,8 @@ impl<T> Place<T> {
     /// make room. The caller owes [`count`](Store::count).
     ///
     /// # Safety
-    /// * The guard of that entity was laid aside, and was given to the caller, with what was written to
-    ///   the payload; it is not used again.
+    /// * The guard of that entity was laid aside, and was given to the caller, with what was
+    ///   written to the payload; it is not used again.
     #[inline]
     pub(crate) unsafe fn show(self, generation: NonZeroU32) {
         // SAFETY: a slot stays while it is in use, and this one has a guard (invariant 11).

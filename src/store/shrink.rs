@@ -1,9 +1,9 @@
 //! `shrink`: the memory of wholly free segments goes back to the system.
 //!
 //! A segment may go when one call owns all its slots, each None and in no list. So the call takes
-//! the free slots out of circulation, counts them by segment, and puts back those that it cannot give
-//! back. Spawns that need a slot meanwhile make new ones. No user code runs. The call waits for no pin,
-//! and only a bounded time for calls that look an entity up without one.
+//! the free slots out of circulation, counts them by segment, and puts back those that it cannot
+//! give back. Spawns that need a slot meanwhile make new ones. No user code runs. The call waits
+//! for no pin, and only a bounded time for calls that look an entity up without one.
 
 use std::cmp::Reverse;
 use std::mem::take;
@@ -21,8 +21,8 @@ use crate::sync::PATIENCE;
 /// How often a call tries again to enter the attic while another call restores a segment there.
 const LOOKS: u32 = 16;
 
-/// How often it yields the processor to calls that look an entity up without a pin: often enough for each of
-/// many more threads than cores to have had a turn.
+/// How often it yields the processor to calls that look an entity up without a pin: often enough
+/// for each of many more threads than cores to have had a turn.
 const TURNS: u32 = 128;
 
 impl<T> Core<T> {
@@ -63,8 +63,9 @@ impl<T> Core<T> {
         self.attic.enter()
     }
 
-    /// Whether nobody looks an entity up without a pin any more, or begins to before the caller has left the
-    /// attic. Such calls are short, but a thread may be off the processor in the middle of one.
+    /// Whether nobody looks an entity up without a pin any more, or begins to before the caller has
+    /// left the attic. Such calls are short, but a thread may be off the processor in the middle of
+    /// one.
     fn see_nobody_looking(&self, session: &Session) -> bool {
         let mut rounds = 0..TURNS.min(PATIENCE);
         self.circulation.see_nobody_looking(|| rounds.next().map(|round| session.courtesy(round)))
@@ -252,14 +253,14 @@ impl<T> Shrink<'_, T> {
         pause_point!("segment owned, still in the table");
         let waiting = &self.core.attic.waiting;
         // SAFETY: this call owns the slots that were given out, in batches that only it sees and
-        // where it forgets them, and has just taken the rest; nobody was looking before it began, and it
-        // frees the segment by the deferred call below (invariant 11).
+        // where it forgets them, and has just taken the rest; nobody was looking before it began,
+        // and it frees the segment by the deferred call below (invariant 11).
         let unlinked = unsafe { self.core.table.vacate(kept, &mut self.attic, waiting) };
         growth.count_back(&range, given, rest_again);
         self.bytes += unlinked.bytes();
         let waiting = std::sync::Arc::clone(waiting);
-        // SAFETY: the call runs after every pin that could have seen the segment, and nobody looks without
-        // one (invariant 11).
+        // SAFETY: the call runs after every pin that could have seen the segment, and nobody looks
+        // without one (invariant 11).
         let free = move || unsafe { unlinked.free(&waiting) };
         // SAFETY: it owns the segment, which has no payload, and the counter (invariant 11).
         unsafe { self.session.defer_free(free) };
@@ -268,9 +269,10 @@ impl<T> Shrink<'_, T> {
 
     /// Puts what stays back into circulation, the lowest slots to be used first.
     ///
-    /// They can be used at once, from the depot or from the magazine of this thread, which gets the lowest
-    /// batch: if they went through limbo, other calls would have to make new ones meanwhile. So here the
-    /// depot relies on its tag alone, and not on Rule L. Batches with Dead slots among them go through limbo.
+    /// They can be used at once, from the depot or from the magazine of this thread, which gets the
+    /// lowest batch: if they went through limbo, other calls would have to make new ones meanwhile.
+    /// So here the depot relies on its tag alone, and not on Rule L. Batches with Dead slots among
+    /// them go through limbo.
     fn put_back(&mut self) {
         let mut indices = Vec::new();
         let sorted = reserve(&mut indices, self.loose).is_ok();
@@ -308,8 +310,8 @@ impl<T> Shrink<'_, T> {
         }
     }
 
-    /// Deals indices, which are in ascending order, to the emptied boxes. The batch that is put on the depot
-    /// last is taken first.
+    /// Deals indices, which are in ascending order, to the emptied boxes. The batch that is put on
+    /// the depot last is taken first.
     fn deal(&mut self, indices: &[Index]) {
         let fewest = indices.len().div_ceil(self.emptied.len().max(1));
         let size = self.core.full_batch().max(fewest).clamp(1, BATCH_CAPACITY);

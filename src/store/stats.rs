@@ -1,7 +1,7 @@
 //! Statistics: sums over the tallies, and the window that `reset_stats` begins.
 //!
-//! Counting costs an operation a load and a store on a line that its thread has to itself. The sums are
-//! expensive, and computed only by calls that ask for them.
+//! Counting costs an operation a load and a store on a line that its thread has to itself. The sums
+//! are expensive, and computed only by calls that ask for them.
 
 use super::core::Core;
 use super::permits::Permits;

@@ -25,8 +25,9 @@ impl From<OutOfMemory> for SpawnFailure {
 impl<T> Core<T> {
     /// A slot for one more entity, permit included, or the count of a refusal.
     ///
-    /// The usual way and the other one come together in the parts of a vacancy, which are in registers. If
-    /// both made a whole one, it would be in memory, because the call makes its own there.
+    /// The usual way and the other one come together in the parts of a vacancy, which are in
+    /// registers. If both made a whole one, it would be in memory, because the call makes its own
+    /// there.
     #[inline(always)]
     pub(super) fn reserve(&self, session: &Session) -> Result<Vacancy<'_, T>, SpawnFailure> {
         if let Some(vacancy) = self.reserve_at_hand(session) {
@@ -138,8 +139,8 @@ impl<T> Core<T> {
                 && in_destructor::has_waited()
                 && magazine.peek().is_some_and(|top| self.has_payload(top))
             {
-                // What one destructor leaves for its end must itself leave nothing, or payloads that
-                // end one another and spawn their like would keep the call for ever.
+                // What one destructor leaves for its end must itself leave nothing, or payloads
+                // that end one another and spawn their like would keep the call for ever.
                 return Err(SpawnFailure::Reclaiming { dead: self.dead() });
             }
             // What is left without a vacancy here is a slot that was retired.

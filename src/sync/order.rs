@@ -2,12 +2,12 @@
 //!
 //! Every atomic operation stronger than Relaxed names its pair: `ord!(Release: P1)` is the side
 //! that publishes, `ord!(Acquire: P1)` the side that receives (for two tags at once where it must),
-//! and an AcqRel operation names the tag it writes for and the tag it reads for. `Acquire + SeqCst` is
-//! SeqCst for a reason that its comment tells, and Acquire for the tag: all that a model knows of it
-//! without a fence. In an ordinary build the macro is the plain
-//! constant. In a model build one *side* of a tag can be set to Relaxed
-//! (`MODEL_WEAKEN=P1.w` or `P1.r`), and some model must then fail; `docs/ordering.md` is the
-//! ledger. The same goes for faults planted in the algorithm (`MODEL_FAULT=name`).
+//! and an AcqRel operation names the tag it writes for and the tag it reads for. `Acquire + SeqCst`
+//! is SeqCst for a reason that its comment tells, and Acquire for the tag: all that a model knows
+//! of it without a fence. In an ordinary build the macro is the plain constant. In a model build
+//! one *side* of a tag can be set to Relaxed (`MODEL_WEAKEN=P1.w` or `P1.r`), and some model must
+//! then fail; `docs/ordering.md` is the ledger. The same goes for faults planted in the algorithm
+//! (`MODEL_FAULT=name`).
 
 pub(crate) use std::sync::atomic::Ordering;
 
@@ -55,8 +55,8 @@ macro_rules! ord {
     };
 }
 
-/// The ordering that is left when the sides named by `MODEL_WEAKEN` are taken away: `P1.w` is a side
-/// of a tag, wherever it occurs, and `src/word/mod.rs:61.w` that of the one operation there.
+/// The ordering that is left when the sides named by `MODEL_WEAKEN` are taken away: `P1.w` is a
+/// side of a tag, wherever it occurs, and `src/word/mod.rs:61.w` that of the one operation there.
 #[cfg(all(loom, test))]
 #[track_caller]
 pub(crate) fn released(writes: Option<&str>, reads: Option<&str>) -> Ordering {

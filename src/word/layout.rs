@@ -7,9 +7,10 @@
 //! +------------------------+--+-----------------------+------+-------+-------+------+-----+
 //! ```
 //!
-//! The generation takes the high half, so that a handle's compares with one shift; the state takes
-//! the low bits, so that "readable" (Active = 2, Dying = 3) is one mask; the holds lie between
-//! them with a spare bit above, which a count kept below its limit never reaches.
+//! The generation takes the high half, where a handle keeps it too: a look-up compares both under
+//! one mask, without a shift. The state takes the low bits, so that the same mask tells "readable"
+//! (Active = 2, Dying = 3). The holds lie between them, with a spare bit above that their count,
+//! which is kept below its limit, never reaches.
 
 use crate::state::State;
 

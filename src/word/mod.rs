@@ -71,8 +71,8 @@ impl StateWord {
 
     /// Pending → Active by handle.
     pub(crate) fn activate(&self, generation: u32) -> Result<SlotWord, (SlotWord, Refusal)> {
-        // Release P1: what this thread wrote beside the payload; the payload itself was released
-        // by `detach`, whose release sequence this read-modify-write continues. Acquire P2: receives
+        // Release P1: what this thread wrote beside the payload; the payload itself was released by
+        // `detach`, whose release sequence this read-modify-write continues. Acquire P2: receives
         // what was written before `detach`, above all the slot's mark, without which a scan of this
         // thread, or of one that it tells, would pass over the entity.
         self.change(self.peek(), generation, ord!(AcqRel: P1, P2), SlotWord::activate)
@@ -117,8 +117,8 @@ impl StateWord {
         self.advance_from(SlotWord::new(generation, likely), generation, step)
     }
 
-    /// As [`advance_plain`](Self::advance_plain), by the only thread that may change the word as long as
-    /// nobody holds the entity: a load and a store, which wait for nothing.
+    /// As [`advance_plain`](Self::advance_plain), by the only thread that may change the word as
+    /// long as nobody holds the entity: a load and a store, which wait for nothing.
     #[inline]
     pub(crate) fn advance_alone(
         &self,
@@ -127,14 +127,14 @@ impl StateWord {
         step: impl Fn(SlotWord) -> Step,
     ) -> Result<SlotWord, (SlotWord, Refusal)> {
         let plain = SlotWord::new(generation, likely);
-        // Acquire L1: receives what the last holder did with the entity, which gave its hold back in
-        // `unhold`. From here on nobody else may change the word.
+        // Acquire L1: receives what the last holder did with the entity, which gave its hold back
+        // in `unhold`. From here on nobody else may change the word.
         if self.0.load(ord!(Acquire: L1)) != plain {
             return self.advance(generation, step);
         }
         let after = step(plain).map_err(|refusal| (plain, refusal))?;
-        // Relaxed, by `set`: whoever may change the word later was let in by this thread, and has seen
-        // what it did before.
+        // Relaxed, by `set`: whoever may change the word later was let in by this thread, and has
+        // seen what it did before.
         self.set(after);
         Ok(after)
     }
@@ -152,14 +152,14 @@ impl StateWord {
         self.change(before, generation, ord!(AcqRel: L1), step)
     }
 
-    /// Active → Dead in one step, if nobody holds the entity and nothing else is said of it; whether
-    /// it did. A refusal has no reason: the word is to be looked at again.
+    /// Active → Dead in one step, if nobody holds the entity and nothing else is said of it;
+    /// whether it did. A refusal has no reason: the word is to be looked at again.
     #[inline]
     pub(crate) fn end_plain(&self, generation: u32) -> bool {
         let active = SlotWord::new(generation, State::Active);
         // Acquire L1: receives what others did with the payload while they held it, before the
-        // destructor. Nothing to publish: nobody goes on with a Dead word but the slot's next owner,
-        // who gets it by the caller's magazine.
+        // destructor. Nothing to publish: nobody goes on with a Dead word but the slot's next
+        // owner, who gets it by the caller's magazine.
         active.end().is_ok_and(|dead| self.exchange(active, dead, ord!(Acquire: L1)).is_ok())
     }
 
@@ -199,7 +199,8 @@ impl StateWord {
     #[inline]
     pub(crate) fn mark(&self, generation: u32) -> bool {
         // Relaxed: the object was received with the lease, and this only keeps revokers out. What
-        // they need is in the Release of `publish`, whose release sequence goes on, and of `unmark`.
+        // they need is in the Release of `publish`, whose release sequence goes on, and of
+        // `unmark`.
         self.change(self.peek(), generation, Ordering::Relaxed, SlotWord::mark).is_ok()
     }
 
@@ -234,8 +235,8 @@ impl StateWord {
 
     /// [`revoke`](Self::revoke) of one lease, which may have ended.
     pub(crate) fn revoke_lease(&self, generation: u32) -> Result<(), Refusal> {
-        // Acquire U1: as in `revoke`. Not P1: the object as it was given out came with the list, from
-        // the scan that saw it leased (`read`).
+        // Acquire U1: as in `revoke`. Not P1: the object as it was given out came with the list,
+        // from the scan that saw it leased (`read`).
         let revoked = self.change(self.peek(), generation, ord!(Acquire: U1), SlotWord::revoke);
         revoked.map(drop).map_err(|(_, refusal)| refusal)
     }
@@ -247,8 +248,8 @@ impl StateWord {
         self.exchange(found, next, ord!(AcqRel: L1))
     }
 
-    /// The compare-and-swap loop, from what the word is believed to be: the word after the change, or
-    /// the one that was found and why it does not change.
+    /// The compare-and-swap loop, from what the word is believed to be: the word after the change,
+    /// or the one that was found and why it does not change.
     #[inline]
     fn change(
         &self,

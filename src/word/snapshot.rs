@@ -10,8 +10,8 @@ use crate::state::{State, StateSet};
 ///
 /// All zeroes is a slot that was never used: generation 0, `None`. Segments rely on it.
 ///
-/// Aligned as an atomic of its size is on every target: on some a `u64` is not, and its atomic would
-/// be a lock.
+/// Aligned as an atomic of its size is on every target: on some a `u64` is not, and its atomic
+/// would be a lock.
 #[repr(C, align(8))]
 #[derive(Clone, Copy, PartialEq, Eq, bytemuck::NoUninit)]
 pub(crate) struct SlotWord(u64);

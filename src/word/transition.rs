@@ -183,7 +183,7 @@ impl SlotWord {
         self.kill().map(|dying| dying.with(REAP_REQUESTED))
     }
 
-    /// Dying → sealed, for a caller that has work to do before the entity is Dead. Waits for nobody.
+    /// Dying → sealed, for a caller that has work to do before the entity is Dead. Never waits.
     #[inline]
     pub(crate) fn seal_dying(self) -> Step {
         let held = self.reap()?.state() != REAP.to && !planted("sweep ignores tickets");

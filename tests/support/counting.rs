@@ -55,7 +55,8 @@ fn count(bytes: isize) {
     }
 }
 
-// SAFETY: every call goes to the system allocator unchanged; counting neither allocates nor unwinds.
+// SAFETY: every call goes to the system allocator unchanged; counting neither allocates nor
+// unwinds.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promises about `layout` are those of `System`.

@@ -1,5 +1,5 @@
-//! What the types rule out: each file of `fail/` must not compile, for the reason that its `.stderr`
-//! gives; those of `pass/` must. When the words change and the reason does not,
+//! What the types rule out: each file of `fail/` must not compile, for the reason that its
+//! `.stderr` gives; those of `pass/` must. When the words change and the reason does not,
 //! `TRYBUILD=overwrite cargo test --test ui` writes them anew.
 
 use std::path::{Path, PathBuf};

@@ -1,13 +1,14 @@
 //! What do the promises of a look-up take, beside an array that trusts its keys?
 //!
-//! A million entities of 64 bytes, looked up at random. The first row is an array of words and payloads
-//! with a key of a place and a generation, which is all that a look-up can do without. Each row after it
-//! adds what the next promise asks for, in the way in which hatchery does it; the last but one is hatchery.
-//! The last is the first with eight instructions more that wait for nothing: as many look-ups are under way
-//! as the processor has room for their instructions, and those take room.
+//! A million entities of 64 bytes, looked up at random. The first row is an array of words and
+//! payloads with a key of a place and a generation, which is all that a look-up can do without.
+//! Each row after it adds what the next promise asks for, in the way in which hatchery does it; the
+//! last but one is hatchery. The last is the first with eight instructions more that wait for
+//! nothing: as many look-ups are under way as the processor has room for their instructions, and
+//! those take room.
 //!
-//! `cargo bench -p hatchery-peers --bench promises` prints a table: medians of interleaved rounds, and in
-//! parentheses the median of the ratios to the first row.
+//! `cargo bench -p hatchery-peers --bench promises` prints a table: medians of interleaved rounds,
+//! and in parentheses the median of the ratios to the first row.
 
 use std::hint::black_box;
 use std::ptr;
@@ -52,7 +53,8 @@ struct Bare {
     slots: Vec<Slot>,
     /// Of whom keys are. Read at each look-up, as out of a store.
     id: AtomicU64,
-    /// Where slot 0 would lie, for each place. All segments lie in a row here, which nobody can tell.
+    /// Where slot 0 would lie, for each place. All segments lie in a row here, which nobody can
+    /// tell.
     origins: Box<[AtomicPtr<Slot>; 256]>,
 }
 
@@ -151,8 +153,8 @@ fn eight_more() {
     }
 }
 
-/// Nanoseconds an operation of each thread: `work` runs on every one with its part of the keys, twice,
-/// and the second time is measured.
+/// Nanoseconds an operation of each thread: `work` runs on every one with its part of the keys,
+/// twice, and the second time is measured.
 fn look_up<K: Sync>(threads: usize, keys: &[K], work: impl Fn(&[K]) -> u64 + Sync) -> f64 {
     let part = keys.len() / threads;
     let timing = timed(threads, part, |number, start| {

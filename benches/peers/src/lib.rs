@@ -1,8 +1,8 @@
 //! hatchery beside the crates that one would use instead of it, in one process.
 //!
 //! `cargo bench -p hatchery-peers` measures everything, prints it, and writes what it printed into
-//! `docs/performance.md` and `README.md`, and the charts into `docs/charts`. With `-- --repeat 3` it
-//! measures what the targets are about three times and shows the three beside each other. With
+//! `docs/performance.md` and `README.md`, and the charts into `docs/charts`. With `-- --repeat 3`
+//! it measures what the targets are about three times and shows the three beside each other. With
 //! `-- --quick` it measures little in a minute and writes nothing, unless `--write` is said too;
 //! with the name of a workload (`-- churn`) it measures that one and writes nothing.
 //!
@@ -11,10 +11,10 @@
 //! that goes into `docs/performance.md` too. Without a valgrind it says so and is content.
 //!
 //! The candidates are behind one trait (`stores`), a file for each, used at its best; the workloads
-//! (`work`) are generic over it. Every round runs all candidates of a table one after the other, and
-//! begins with another one each time: what disturbs the machine meanwhile disturbs them all. Ratios
-//! are taken within a round, and their median is what to quote; absolute times drift from day to
-//! day.
+//! (`work`) are generic over it. Every round runs all candidates of a table one after the other,
+//! and begins with another one each time: what disturbs the machine meanwhile disturbs them all.
+//! Ratios are taken within a round, and their median is what to quote; absolute times drift from
+//! day to day.
 //!
 //! That is also why this is not criterion's harness: criterion measures one candidate to the end
 //! before the next, minutes apart, so that a ratio would be one of two moments of the machine. The
@@ -22,8 +22,8 @@
 //! under criterion (`benches/operations.rs` of the library).
 //!
 //! Ratios do not help where the machine has other work and two threads are given one core by turns:
-//! then they never contend, and what contends worst gains most. So below each table stands how often
-//! threads waited for a core.
+//! then they never contend, and what contends worst gains most. So below each table stands how
+//! often threads waited for a core.
 
 mod allocator;
 mod arguments;

@@ -42,8 +42,8 @@ pub fn cores() -> usize {
 /// A core for each of so many threads that are to run at the same time; none where one thread is
 /// alone, or where they are more than the cores.
 ///
-/// Left to itself, a scheduler often lets two threads that were woken together begin on one core, and
-/// takes some milliseconds to part them, which is a fair part of a measurement.
+/// Left to itself, a scheduler often lets two threads that were woken together begin on one core,
+/// and takes some milliseconds to part them, which is a fair part of a measurement.
 fn cores_apart(threads: usize) -> Vec<CoreId> {
     let cores = core_affinity::get_core_ids().unwrap_or_default();
     if threads > 1 && threads <= cores.len() { cores } else { Vec::new() }
@@ -161,8 +161,8 @@ pub struct Rounds {
     standstills: Vec<usize>,
 }
 
-/// Runs every candidate once a round, in turns that begin with another one in each round. What is of
-/// a fixed size warms itself up, or is large enough to do without.
+/// Runs every candidate once a round, in turns that begin with another one in each round. What is
+/// of a fixed size warms itself up, or is large enough to do without.
 pub fn interleaved(plan: &Plan, amount: Amount, candidates: &[Run<'_>]) -> Rounds {
     let mut operations: Vec<usize> = candidates
         .iter()
@@ -207,8 +207,8 @@ fn fitting(span: Duration, run: &Run<'_>) -> usize {
 /// runs did not tell.
 const STANDSTILL: u32 = 16;
 
-/// Standstills until a candidate has to do less. The first may be the machine's, which stops for all
-/// now and then.
+/// Standstills until a candidate has to do less. The first may be the machine's, which stops for
+/// all now and then.
 const BORNE: usize = 2;
 
 /// How many operations a candidate does after its standstills: the others wait for it.

@@ -35,7 +35,8 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// All that is measured with so many threads. Once in a process: bevy's pool is made once and for all.
+/// All that is measured with so many threads. Once in a process: bevy's pool is made once and for
+/// all.
 fn measured(plan: &Plan, threads: usize) -> Vec<Case> {
     let mut cases = vec![ticking::case(plan, threads)];
     // Hooks and observers run on one thread.

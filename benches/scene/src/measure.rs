@@ -46,9 +46,9 @@ pub struct Case {
 }
 
 impl Case {
-    /// Runs every candidate once a round, in turns that begin with another one in each round: as many
-    /// frames as fit into a span, of `operations` each. The frame in the middle counts, so that one in
-    /// which the thread had no core does not.
+    /// Runs every candidate once a round, in turns that begin with another one in each round: as
+    /// many frames as fit into a span, of `operations` each. The frame in the middle counts, so
+    /// that one in which the thread had no core does not.
     pub fn measure(
         name: &str,
         operations: usize,

@@ -10,7 +10,8 @@ use std::thread::{Thread, park, scope, yield_now};
 
 use crate::marks::{Mark, say, speak};
 
-/// How often a thread lets the others run before its turn begins: one of them is on its way to sleep.
+/// How often a thread lets the others run before its turn begins: one of them is on its way to
+/// sleep.
 const YIELDS: usize = 3;
 
 /// How many threads take how many turns.

@@ -1,7 +1,8 @@
 //! Caches that are kept coherent by MESI: which accesses cost a transfer between cores.
 //!
-//! Every core has a cache of its own that never evicts. So what is counted is what threads do to one
-//! another, and nothing that a larger cache would have spared them. A directory knows who has what.
+//! Every core has a cache of its own that never evicts. So what is counted is what threads do to
+//! one another, and nothing that a larger cache would have spared them. A directory knows who has
+//! what.
 
 use std::collections::HashMap;
 
@@ -19,8 +20,8 @@ pub struct Core(u8);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Line(pub u64);
 
-/// What an instruction does to memory. A read-modify-write is a write: the line is asked for once, to
-/// be owned.
+/// What an instruction does to memory. A read-modify-write is a write: the line is asked for once,
+/// to be owned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// It reads.

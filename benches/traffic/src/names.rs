@@ -44,8 +44,8 @@ impl Owner {
 
     /// What a place belongs to, in a store of 64 bytes an entity.
     ///
-    /// Shapes change with the library. What is not known any more is counted among the others, where
-    /// it is seen.
+    /// Shapes change with the library. What is not known any more is counted among the others,
+    /// where it is seen.
     pub fn of(place: Place) -> Owner {
         let Place::Allocated(Shape { size, align }, _) = place else { return Owner::Allocator };
         match (size, align) {
@@ -55,7 +55,8 @@ impl Owner {
             (640, 128) => Owner::Collector,
             (2304, 128) => Owner::Participants,
             (2072, 8) => Owner::Bags,
-            // A gap of 64 bytes; 72, a mark of one and a link of 4 for each slot, 64 of them at least.
+            // A gap of 64 bytes; 72, a mark of one and a link of 4 for each slot, 64 of them at
+            // least.
             _ if size > 64 && is_so_many(size - 64, 77, 64) => Owner::Slots,
             // 260 numbers of 4 bytes for each box, 4 of them at least.
             _ if is_so_many(size, 1040, 4) => Owner::Boxes,

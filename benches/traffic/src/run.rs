@@ -72,8 +72,8 @@ fn simulated(child: &mut Child) -> Result<Outcome, String> {
     };
     let page = OnceLock::new();
     thread::scope(|scope| {
-        // The trace has to be read while the driver is on its way to say where its page of marks is.
-        // It waits for an answer before it writes the first.
+        // The trace has to be read while the driver is on its way to say where its page of marks
+        // is. It waits for an answer before it writes the first.
         scope.spawn(|| {
             let mut line = String::new();
             if BufReader::new(output).read_line(&mut line).is_ok()

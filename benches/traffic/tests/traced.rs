@@ -1,5 +1,5 @@
-//! The whole way: threads under valgrind, their trace through the simulation. Content where there is
-//! no valgrind.
+//! The whole way: threads under valgrind, their trace through the simulation. Content where there
+//! is no valgrind.
 
 use hatchery_traffic::drive::{Drive, Work};
 use hatchery_traffic::run::traced;

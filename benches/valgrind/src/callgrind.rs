@@ -47,7 +47,8 @@ impl Callgrind<'_> {
         if !done.status.success() {
             return Err(format!("{what}: {}", String::from_utf8_lossy(&done.stderr)));
         }
-        // What was dumped first; the rest of the run, which nobody needs, has the name without a number.
+        // What was dumped first; the rest of the run, which nobody needs, has the name without a
+        // number.
         fs::rename(numbered(&whole), &whole).map_err(|_| format!("{what}: nothing was counted"))?;
         let totals = Totals::read(&fs::read_to_string(&whole).map_err(told)?);
         let totals = totals.ok_or_else(|| format!("{what}: nothing was counted"))?;

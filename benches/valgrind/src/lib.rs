@@ -1,7 +1,8 @@
 //! Counting what a program does: it runs itself under valgrind's callgrind.
 //!
-//! The program under callgrind prepares, calls [`begin`], does what is counted, and calls [`end`]. The
-//! other one asks for that by [`Callgrind::count`], and gets the [`Totals`] of what lay between.
+//! The program under callgrind prepares, calls [`begin`], does what is counted, and calls [`end`].
+//! The other one asks for that by [`Callgrind::count`], and gets the [`Totals`] of what lay
+//! between.
 
 mod callgrind;
 mod marks;

@@ -1,8 +1,8 @@
 //! The two places between which callgrind counts.
 //!
-//! It knows them by their names, so they keep those, and each is there once however often it is called.
-//! Each hides a number of its own from the compiler: a call that does nothing would be left out, and
-//! two functions that do the same would become one.
+//! It knows them by their names, so they keep those, and each is there once however often it is
+//! called. Each hides a number of its own from the compiler: a call that does nothing would be left
+//! out, and two functions that do the same would become one.
 
 use std::hint::black_box;
 

@@ -1,6 +1,7 @@
 //! What whoever fells somebody learns by it.
 //!
-//! A hook may look at other actors, and not change them: so it notes what is due, and the tick pays.
+//! A hook may look at other actors, and not change them: so it notes what is due, and the tick
+//! pays.
 
 use std::sync::Arc;
 

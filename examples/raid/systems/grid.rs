@@ -59,8 +59,8 @@ impl Grid {
         self.column(place[1]) * self.row + self.column(place[0])
     }
 
-    /// Who is near, no farther than `reach`, and not `me`: to each the one that is nearest in its own
-    /// eyes. If all went for the very nearest, a crowd would fight one enemy.
+    /// Who is near, no farther than `reach`, and not `me`: to each the one that is nearest in its
+    /// own eyes. If all went for the very nearest, a crowd would fight one enemy.
     pub(crate) fn near(&self, place: Place, me: Handle, reach: f32) -> Option<Handle> {
         let mut best: Option<(f32, Handle)> = None;
         let rings = (reach / CELL).ceil() as usize;

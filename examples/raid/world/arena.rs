@@ -1,7 +1,7 @@
 //! Where the fight is: a square around the boss's place, as large as its crowd needs.
 //!
-//! Positions are made with the four operations and the root alone, which are exact by the standard of
-//! floating point: so a run's hash depends on no library of sines.
+//! Positions are made with the four operations and the root alone, which are exact by the standard
+//! of floating point: so a run's hash depends on no library of sines.
 
 /// A place, from the middle of the arena.
 pub(crate) type Place = [f32; 2];

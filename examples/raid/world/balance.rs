@@ -1,5 +1,5 @@
-//! The figures of the game, in one table: a service, which the spawners have as well, and what actors
-//! are made from.
+//! The figures of the game, in one table: a service, which the spawners have as well, and what
+//! actors are made from.
 
 use std::sync::Arc;
 

@@ -12,8 +12,8 @@ use crate::slot::contained;
 const LARGEST_KEPT: u32 = 1024;
 
 impl<C: Core> Components<C> {
-    /// Drops every component. The block stays, if another actor may have a use for it: one that was too
-    /// large for this actor would hold more of the next as well.
+    /// Drops every component. The block stays, if another actor may have a use for it: one that was
+    /// too large for this actor would hold more of the next as well.
     ///
     /// If a component panics, the others are dropped all the same, and the block is freed.
     #[inline]
@@ -87,8 +87,8 @@ impl<C: Core> Rest<C> {
             if self.lent == Some(at) {
                 continue;
             }
-            // SAFETY: it has a component of that type, which is dropped once, since the walk goes on
-            // behind it (invariant 17).
+            // SAFETY: it has a component of that type, which is dropped once, since the walk goes
+            // on behind it (invariant 17).
             unsafe { (kind.drop)(component) };
         }
     }

@@ -1,5 +1,5 @@
-//! What an operation is made of: the program runs itself under callgrind, once for each row, and the
-//! measured part of a workload is counted instead of timed.
+//! What an operation is made of: the program runs itself under callgrind, once for each row, and
+//! the measured part of a workload is counted instead of timed.
 //!
 //! It is one thread's, without contention. The caches are the same on every machine, so the counts
 //! are too, as long as the compiler and the C library are.
@@ -24,8 +24,8 @@ const ONE: &str = "--count-one";
 const QUICK: &str = "quick";
 const FULL: &str = "full";
 
-/// Locked operations as well, branches, and caches: 48 KiB in 12 ways on the first level, 2 MiB in 16
-/// ways on the second, which is the last that callgrind knows. The page says so too.
+/// Locked operations as well, branches, and caches: 48 KiB in 12 ways on the first level, 2 MiB in
+/// 16 ways on the second, which is the last that callgrind knows. The page says so too.
 const FLAGS: [&str; 6] = [
     "--collect-bus=yes",
     "--branch-sim=yes",
@@ -99,7 +99,8 @@ pub fn run(asked: &Arguments, profiles: &Path) -> Result<(), String> {
     let mut counted = Vec::new();
     for group in groups {
         let begun = Instant::now();
-        // Each costs a start of callgrind: in a quick run the first and the last show that all works.
+        // Each costs a start of callgrind: in a quick run the first and the last show that all
+        // works.
         let between = if asked.quick { group.candidates.len() - 1 } else { 1 };
         let candidates = group.candidates.iter().step_by(between);
         let rows = candidates.map(|candidate| count(&callgrind, group, candidate, asked.quick));

@@ -1,5 +1,5 @@
-//! The pools: hatchery's, the crates that one would use instead of it, the design of before, and the
-//! allocator.
+//! The pools: hatchery's, the crates that one would use instead of it, the design of before, and
+//! the allocator.
 
 use std::hint::black_box;
 use std::sync::Mutex;

@@ -9,8 +9,9 @@
 //!   lease owns its part, and may outlive the scope of the pool.
 //! * Every candidate hands out an object that was cleared since its last use: by the crate's own
 //!   hook, or after acquiring it where there is none.
-//! * What moves its objects about (object-pool, opool, the queue, the vector) keeps them boxed. Bare
-//!   ones would have no fixed address, and take object-pool and opool longer at 64 bytes already.
+//! * What moves its objects about (object-pool, opool, the queue, the vector) keeps them boxed.
+//!   Bare ones would have no fixed address, and take object-pool and opool longer at 64 bytes
+//!   already.
 
 mod adapters;
 

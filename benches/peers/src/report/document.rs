@@ -1,4 +1,5 @@
-//! `docs/performance.md` and `README.md`: what lies between the marks is replaced, all else is kept.
+//! `docs/performance.md` and `README.md`: what lies between the marks is replaced, all else is
+//! kept.
 
 use std::error::Error;
 

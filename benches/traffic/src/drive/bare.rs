@@ -20,8 +20,8 @@ struct Place {
 #[repr(align(128))]
 struct Head(AtomicU64);
 
-/// A tag in the high half of the head against ABA, and the top place plus one in the low half. As in
-/// `hatchery-peers`, whose array also grows.
+/// A tag in the high half of the head against ABA, and the top place plus one in the low half. As
+/// in `hatchery-peers`, whose array also grows.
 struct Bare {
     places: Vec<Place>,
     head: Head,

@@ -61,8 +61,8 @@ pub fn session(
 
 /// What a thread has that pins for each operation: at first a session, what is alive, its lives.
 ///
-/// The first session is there until every thread has had one, so that each has claimed a magazine of
-/// its own. Operations that never overlap would all share one.
+/// The first session is there until every thread has had one, so that each has claimed a magazine
+/// of its own. Operations that never overlap would all share one.
 type Unpinned<'s> = (Option<Pinned<'s, Payload>>, Vec<Handle>, usize);
 
 /// By the methods of `Store`.

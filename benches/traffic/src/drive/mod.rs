@@ -159,8 +159,8 @@ impl Drive {
         Store::builder().shards(self.shards)
     }
 
-    /// Lives that a thread has in advance, so that not all of them come to the end of a batch at the
-    /// same time.
+    /// Lives that a thread has in advance, so that not all of them come to the end of a batch at
+    /// the same time.
     fn lead(self, number: usize) -> usize {
         number * BATCH / self.threads
     }
