@@ -17,19 +17,19 @@ use crate::word::Filter;
 #[cfg(feature = "rayon")]
 const JOB: u64 = 1024;
 
-/// How many bytes ahead a scan prefetches slots in a row. A processor recognises the stride and does so by
-/// itself, but no further than the end of a page, which is some fifty slots away.
+/// How many bytes ahead a scan prefetches slots in a row. A processor recognises the stride and
+/// does so by itself, but no further than the end of a page, which is some fifty slots away.
 const AHEAD: usize = 4608;
 
 impl<T> Core<T> {
-    /// Iterates over the entities in one of `states`. The caller keeps the pin under which it calls for as
-    /// long as the borrow lasts.
+    /// Iterates over the entities in one of `states`. The caller keeps the pin under which it calls
+    /// for as long as the borrow lasts.
     pub(super) fn scan(&self, states: StateSet) -> Scan<'_, T> {
         Scan::over(self, Filter::readable(states), 0..self.made())
     }
 
-    /// As [`scan`](Core::scan), on rayon's threads: it holds the slots and a borrow of the pin, never the
-    /// pin itself.
+    /// As [`scan`](Core::scan), on rayon's threads: it holds the slots and a borrow of the pin,
+    /// never the pin itself.
     #[cfg(feature = "rayon")]
     pub(super) fn par_scan(
         &self,
@@ -80,8 +80,8 @@ impl<'c, T> Scan<'c, T> {
         }
     }
 
-    /// Advances to the next slots to look at; returns whether there are any. Not inlined, so that `next`
-    /// stays small enough to be.
+    /// Advances to the next slots to look at; returns whether there are any. Not inlined, so that
+    /// `next` stays small enough to be.
     #[inline(never)]
     fn go_on(&mut self) -> bool {
         while self.ahead.has_room()
@@ -99,7 +99,8 @@ impl<'c, T> Scan<'c, T> {
         true
     }
 
-    /// What the scan yields for a slot: its entity, if it is readable and in a state that is wanted.
+    /// What the scan yields for a slot: its entity, if it is readable and in a state that is
+    /// wanted.
     #[inline(always)]
     fn read(&self, index: u32, place: Near, slot: &'c Slot<T>) -> Option<(Handle, State, &'c T)> {
         let word = slot.word.read();

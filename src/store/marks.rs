@@ -1,12 +1,13 @@
-//! Marks: a byte for each slot that says whether it may be in use, so that a scan can skip the others
-//! without touching them: a cache line holds 64 marks, and seldom more than one slot.
+//! Marks: a byte for each slot that says whether it may be in use, so that a scan can skip the
+//! others without touching them: a cache line holds 64 marks, and seldom more than one slot.
 //!
-//! The owner of a slot writes its mark, by a plain store, and many marks at a time: they are cleared when a
-//! batch of free slots goes into limbo, if many slots are free already, and set when such a batch is put into
-//! a magazine. So entities that follow one another in the same slots write no marks. Two writes to one mark
-//! are ordered by whatever hands the batch from one owner to the next. That is why a mark is a byte: a bit
-//! shares its byte with marks of other owners, and would need a read-modify-write. A slot without a mark has
-//! no entity that a scan must find (invariant 19); one with a mark may have none either: its word decides.
+//! The owner of a slot writes its mark, by a plain store, and many marks at a time: they are
+//! cleared when a batch of free slots goes into limbo, if many slots are free already, and set when
+//! such a batch is put into a magazine. So entities that follow one another in the same slots write
+//! no marks. Two writes to one mark are ordered by whatever hands the batch from one owner to the
+//! next. That is why a mark is a byte: a bit shares its byte with marks of other owners, and would
+//! need a read-modify-write. A slot without a mark has no entity that a scan must find (invariant
+//! 19); one with a mark may have none either: its word decides.
 
 use super::core::Core;
 use crate::free::{Magazine, Owned};
@@ -20,8 +21,8 @@ pub(super) const WINDOW: usize = u64::BITS as usize;
 /// One mark of so many is looked at to guess whether most are set.
 const SAMPLE: usize = 8;
 
-/// How many free slots may keep their marks, so that a scan looks at them: a fixed number, and one more for
-/// each so many entities alive.
+/// How many free slots may keep their marks, so that a scan looks at them: a fixed number, and one
+/// more for each so many entities alive.
 const FEW_FREE: u64 = if cfg!(all(loom, test)) { 0 } else { 8192 };
 const ALIVE_FOR_A_FREE_ONE: u64 = 256;
 
@@ -38,8 +39,8 @@ impl<T> Core<T> {
                 (begin, marks) = self.table.marks_around(index);
                 offset = index.0 - begin;
             }
-            // Relaxed: a set mark is published with the entity, by the Release P1; a cleared one is handed
-            // on with the batch.
+            // Relaxed: a set mark is published with the entity, by the Release P1; a cleared one is
+            // handed on with the batch.
             marks[offset as usize].store(marked.into(), Ordering::Relaxed);
         }
     }
@@ -59,8 +60,9 @@ impl<T> Core<T> {
         batch.set_unmarked(!planted("batch said to be marked"));
     }
 
-    /// Whether so many slots are free that scans should skip them. What this thread knows of the others may be
-    /// old, and writing the marks is costly: so it first looks at the others, once in [`BELIEVED`] batches.
+    /// Whether so many slots are free that scans should skip them. What this thread knows of the
+    /// others may be old, and writing the marks is costly: so it first looks at the others, once in
+    /// [`BELIEVED`] batches.
     pub(super) fn many_lie_free(&self, session: &Session) -> bool {
         let Some(magazine) = self.magazine(session) else { return false };
         if !self.many_seem_free(&magazine) {
@@ -96,14 +98,15 @@ pub(super) fn marked(marks: &[AtomicU8]) -> u64 {
 
 #[inline(always)]
 fn bits(marks: &[AtomicU8]) -> u64 {
-    // Relaxed: the mark of an entity that was shown before the scan began has come with it, by whatever
-    // told the caller; those that come and go meanwhile may be left out.
+    // Relaxed: the mark of an entity that was shown before the scan began has come with it, by
+    // whatever told the caller; those that come and go meanwhile may be left out.
     let bit = |(at, mark): (usize, &AtomicU8)| u64::from(mark.load(Ordering::Relaxed)) << at;
     marks.iter().enumerate().map(bit).fold(0, |bits, bit| bits | bit)
 }
 
-/// How many slots, from the first one on and for at most so many windows, are marked so densely that finding
-/// out which takes longer than looking at all of them, judged by a sample of the marks.
+/// How many slots, from the first one on and for at most so many windows, are marked so densely
+/// that finding out which takes longer than looking at all of them, judged by a sample of the
+/// marks.
 #[inline(never)]
 pub(super) fn dense(marks: &[AtomicU8], windows: usize) -> usize {
     // Relaxed: a guess, and whoever follows it leaves nobody out.
@@ -134,7 +137,8 @@ mod tests {
         count as usize
     }
 
-    /// As many as are alive, and no more beside them than may keep their marks, and what is on the way.
+    /// As many as are alive, and no more beside them than may keep their marks, and what is on the
+    /// way.
     #[track_caller]
     fn assert_marked<T: Send + Sync + 'static>(store: &Store<T>) {
         let (marks, alive) = (marks(store) as u64, store.len() as u64);

@@ -1,5 +1,5 @@
-//! The slots that a scan has to look at, in the order of their indices: those with a mark, where they lie
-//! scattered, and all in a row, where most have one.
+//! The slots that a scan has to look at, in the order of their indices: those with a mark, where
+//! they lie scattered, and all in a row, where most have one.
 
 use std::ops::Range;
 use std::{iter, mem};
