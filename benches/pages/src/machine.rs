@@ -1,10 +1,17 @@
 //! Where, when and of what something was measured.
 
 use std::process::Command;
+use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// One line: the machine, the date, the compiler and the commit.
-pub fn describe() -> String {
+/// One line: the machine, the date, the compiler and the commit, as they were at the first call: what
+/// is measured is of a commit, even if a page has been written since.
+pub fn describe() -> &'static str {
+    static DESCRIPTION: OnceLock<String> = OnceLock::new();
+    DESCRIPTION.get_or_init(describe_now)
+}
+
+fn describe_now() -> String {
     let date = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (year, month, day) = civil(date / 86_400);
     format!(
