@@ -116,9 +116,6 @@ impl fmt::Display for ConfigError {
             ConfigError::Capacity { value, max } => {
                 write!(f, "capacity is {value}, allowed are 1 to {max}, or usize::MAX for no limit")
             }
-            ConfigError::MaxCapacity { value, capacity, max } if capacity > max => {
-                write!(f, "maxCapacity is {value}, allowed is usize::MAX, as for the capacity")
-            }
             ConfigError::MaxCapacity { value, capacity, max } => {
                 write!(
                     f,
@@ -201,14 +198,6 @@ mod tests {
             &ConfigError::MaxCapacity { value: 3, capacity: 4, max: 4_294_967_295 },
             "maxCapacity is 3, allowed are 4 (the capacity) to 4294967295, or usize::MAX for no \
              limit",
-        );
-    }
-
-    #[test]
-    fn config_max_capacity_message_below_no_limit_names_no_range() {
-        assert_message(
-            &ConfigError::MaxCapacity { value: 5, capacity: usize::MAX, max: 4_294_967_295 },
-            "maxCapacity is 5, allowed is usize::MAX, as for the capacity",
         );
     }
 
