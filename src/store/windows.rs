@@ -101,7 +101,7 @@ impl<'c, T> Windows<'c, T> {
         Some(mem::take(&mut self.found))
     }
 
-    /// The row that is next, unless a scattered slot is.
+    /// The row that is next, unless a window comes before it.
     #[inline(always)]
     pub(super) fn next_row(&mut self) -> Option<Row<'c, T>> {
         if !self.find() || !self.is_row {
