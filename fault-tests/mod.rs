@@ -8,6 +8,7 @@ mod overwriting;
 mod panics;
 mod pool;
 mod stopped;
+mod wandering;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -11,23 +11,11 @@ use super::batch::Owned;
 use super::boxes::Boxes;
 use super::chain::Chain;
 use super::magazine::{Claimed, Magazine};
+use super::shard::Shard;
 use super::tally::{Event, Tally};
 use super::treiber::TaggedStack;
 use crate::memory::{OutOfMemory, boxed, reserve_one};
-use crate::segment::Index;
-use crate::sync::{AtomicPtr, AtomicU32, Counter, Ordering, fence, planted};
-
-/// One shard's traffic. It holds no slots: any shard may hold any slot's index.
-#[derive(Debug)]
-pub(crate) struct Shard {
-    /// Batches whose grace period is over.
-    ripe: CachePadded<TaggedStack>,
-    /// Dead slots from threads without a magazine, linked through the slots: an index plus one.
-    dead: CachePadded<AtomicU32>,
-    magazines: AtomicPtr<Magazine>,
-    /// Events on threads without a magazine.
-    pub(crate) tally: Tally,
-}
+use crate::sync::{AtomicPtr, Counter, Ordering, fence, planted};
 
 /// The boxes of a store, and the stacks that they travel on.
 #[derive(Debug)]
@@ -39,8 +27,8 @@ pub(crate) struct Circulation {
     /// Ripe batches that are used last, until `reclaim` drains them.
     resting: CachePadded<TaggedStack>,
     shards: Box<[AtomicPtr<Shard>]>,
-    handed_over: CachePadded<Counter>,
-    ripened: CachePadded<Counter>,
+    /// Threads that step aside now.
+    aside: Counter,
     bytes: Counter,
 }
 
@@ -60,8 +48,7 @@ impl Circulation {
             depot: CachePadded::new(TaggedStack::new()),
             resting: CachePadded::new(TaggedStack::new()),
             shards: (0..shards).map(|_| AtomicPtr::new(ptr::null_mut())).collect(),
-            handed_over: CachePadded::new(Counter::new(0)),
-            ripened: CachePadded::new(Counter::new(0)),
+            aside: Counter::new(0),
             bytes: Counter::new(0),
         }
     }
@@ -72,7 +59,7 @@ impl Circulation {
 
     /// How many shards have been used.
     pub(crate) fn shards_in_use(&self) -> usize {
-        (0..self.shards.len()).filter(|number| self.shard(*number).is_some()).count()
+        self.used_shards().count()
     }
 
     /// Memory of boxes, shards and magazines.
@@ -84,42 +71,65 @@ impl Circulation {
     /// Batches that wait for their grace period. Those that a session has not handed on yet are not
     /// counted: [`Session::in_limbo`](crate::reclaim::Session::in_limbo) adds its thread's own.
     pub(crate) fn in_limbo(&self) -> u64 {
-        let ripened = self.ripened.get();
-        self.handed_over.get().saturating_sub(ripened)
+        self.used_shards().map(Shard::in_limbo).sum()
+    }
+
+    /// The same of one shard.
+    pub(crate) fn in_limbo_of(&self, shard: usize) -> u64 {
+        self.shard(shard).map_or(0, Shard::in_limbo)
     }
 
     /// Batches whose grace period has ended since the store was created.
     pub(crate) fn ripened(&self) -> u64 {
-        self.ripened.get()
+        self.used_shards().map(Shard::ripened).sum()
     }
 
     /// Batches that were ever sent into limbo, except those that a session has not handed on yet.
     pub(crate) fn handed_over(&self) -> u64 {
-        self.handed_over.get()
+        self.used_shards().map(Shard::handed_over).sum()
+    }
+
+    /// Runs what a thread does that steps aside, with how many do so now on each core.
+    pub(crate) fn while_aside(&self, wait: impl FnOnce(u64)) {
+        let others = self.aside.add_shared(1);
+        wait(others / self.shards.len() as u64 + 1);
+        self.aside.sub_shared(1);
+    }
+
+    /// The first shard in use from this one on, and its number.
+    pub(crate) fn nearest(&self, home: usize) -> Option<(usize, &Shard)> {
+        let mut numbers =
+            (0..self.shards.len()).map(|step| (home + step) & (self.shards.len() - 1));
+        numbers.find_map(|number| Some((number, self.shard(number)?)))
+    }
+
+    fn used_shards(&self) -> impl Iterator<Item = &Shard> {
+        (0..self.shards.len()).filter_map(|number| self.shard(number))
     }
 
     /// Counts an event for a thread without a magazine.
     pub(crate) fn count_foreign(&self, home: usize, event: Event) {
-        let mut shards = 0..self.shards.len();
-        if let Some(shard) = shards.find_map(|step| self.shard(home + step)) {
+        if let Some((_, shard)) = self.nearest(home) {
             shard.tally.of(event).add_shared(1);
         }
     }
 
-    /// Counts batches that go into limbo.
-    pub(crate) fn count_hand_over(&self, batches: u64) {
-        self.handed_over.add_shared(batches);
+    /// Counts batches that go into limbo; the shard that they come back to, of which the number has
+    /// at most 32 bits: the nearest one in use.
+    pub(crate) fn count_hand_over(&self, home: usize, batches: u64) -> u32 {
+        let Some((number, shard)) = self.nearest(home) else {
+            unreachable!("a store that has batches has a shard")
+        };
+        shard.count_hand_over(batches);
+        number as u32
     }
 
     /// What a deferred call does after the grace period, and all that it does.
-    pub(crate) fn ripen(&self, chain: Chain, shard: usize) {
-        let batches = chain.batches();
-        match self.shard(shard) {
-            Some(shard) => shard.ripe.push_chain(&self.boxes, chain),
-            None => self.depot.push_chain(&self.boxes, chain),
+    pub(crate) fn ripen(&self, chain: Chain, shard: u32) {
+        match self.shard(shard as usize) {
+            Some(shard) => shard.ripen(&self.boxes, chain),
+            None => unreachable!("a shard that exists stays"),
         }
-        pause_point!("ripe, not counted");
-        self.ripened.add_shared(batches);
     }
 
     /// Pops a batch of slots that may be used: off the shard's own ripe stack, the depot, a
@@ -133,15 +143,12 @@ impl Circulation {
 
     /// Pops a batch off one shard's ripe stack.
     pub(crate) fn take_ripe_of(&self, shard: usize) -> Option<Owned> {
-        let ripe = &self.shard(shard & (self.shards.len() - 1))?.ripe;
-        if ripe.looks_empty() { None } else { ripe.pop(&self.boxes) }
+        self.shard(shard)?.take_ripe(&self.boxes)
     }
 
     /// Whether there was a ripe batch somewhere a moment ago: a hint.
     pub(crate) fn has_ripe(&self) -> bool {
-        !self.resting.looks_empty()
-            || (0..self.shards.len())
-                .any(|number| self.shard(number).is_some_and(|shard| !shard.ripe.looks_empty()))
+        !self.resting.looks_empty() || self.used_shards().any(Shard::has_ripe)
     }
 
     /// Puts a ripe batch where it is used last. Rule L: it came from a ripe stack, not from here.
@@ -214,12 +221,7 @@ impl Circulation {
         if let Some(shard) = self.shard(number) {
             return Ok(shard);
         }
-        let fresh = self.boxed(Shard {
-            ripe: CachePadded::new(TaggedStack::new()),
-            dead: CachePadded::new(AtomicU32::new(0)),
-            magazines: AtomicPtr::new(ptr::null_mut()),
-            tally: Tally::new(),
-        })?;
+        let fresh = self.boxed(Shard::new())?;
         let at = &self.shards[number & (self.shards.len() - 1)];
         // Release H1: publishes the empty stacks. Relaxed on failure: `shard` loads again.
         if at
@@ -241,32 +243,16 @@ impl Circulation {
             return Ok(claimed);
         }
         let fresh = self.boxed(Magazine::claimed())?;
-        // Relaxed: linked to, not dereferenced.
-        let mut first = shard.magazines.load(Ordering::Relaxed);
-        loop {
-            // SAFETY: made above, freed by the drop of the circulation alone (invariant 11).
-            let magazine = unsafe { fresh.as_ref() };
-            // Relaxed: the Release M2 below comes after.
-            magazine.next.store(first, Ordering::Relaxed);
-            // Release M2: publishes the magazine and its link; pairs with the Acquire M2 in
-            // `Shard::magazines`. Nothing is ever unlinked, so there is no ABA.
-            match shard.magazines.compare_exchange_weak(
-                first,
-                fresh.as_ptr(),
-                ord!(Release: M2),
-                Ordering::Relaxed,
-            ) {
-                Ok(_) => {
-                    // SeqCst: a call that claims this magazine to look, and misses a `shrink`, must
-                    // not be missed by it; pairs with the fence in `see_nobody_looking`. No model
-                    // fails without it: there the load of the attic has a fence of its own.
-                    fence(Ordering::SeqCst);
-                    // SAFETY: it was made claimed, by this call (invariant 5).
-                    return Ok(unsafe { Claimed::new(magazine) });
-                }
-                Err(actual) => first = actual,
-            }
-        }
+        // SAFETY: made above, for this shard (invariant 11).
+        unsafe { shard.add_magazine(fresh) };
+        // SeqCst: a call that claims this magazine to look, and misses a `shrink`, must not be
+        // missed by it; pairs with the fence in `see_nobody_looking`. No model fails without it:
+        // there the load of the attic has a fence of its own.
+        fence(Ordering::SeqCst);
+        // SAFETY: made above, freed by the drop of the circulation alone (invariant 11).
+        let magazine = unsafe { fresh.as_ref() };
+        // SAFETY: it was made claimed, by this call (invariant 5).
+        Ok(unsafe { Claimed::new(magazine) })
     }
 
     /// Every magazine, those of the home shard first.
@@ -304,8 +290,7 @@ impl Circulation {
 
     /// Every tally: the magazines' and the shards' own.
     pub(crate) fn tallies(&self) -> impl Iterator<Item = &Tally> {
-        let shards = (0..self.shards.len()).filter_map(|number| self.shard(number));
-        shards.flat_map(|shard| {
+        self.used_shards().flat_map(|shard| {
             std::iter::once(&shard.tally).chain(shard.magazines().map(|magazine| &magazine.tally))
         })
     }
@@ -326,58 +311,6 @@ impl Circulation {
     }
 }
 
-impl Shard {
-    /// The magazines of the shard, the newest first.
-    pub(crate) fn magazines(&self) -> impl Iterator<Item = &Magazine> {
-        // Acquire M2: receives the magazine and its link; pairs with the Release M2 in
-        // `claim_magazine`.
-        let mut at = self.magazines.load(ord!(Acquire: M2));
-        std::iter::from_fn(move || {
-            // SAFETY: a magazine that was published stays until the circulation is dropped
-            // (invariant 11).
-            let magazine = unsafe { at.as_ref() }?;
-            // Relaxed: set before the magazine was published, and never changed.
-            at = magazine.next.load(Ordering::Relaxed);
-            Some(magazine)
-        })
-    }
-
-    /// Pushes a Dead slot that the caller owns: one compare-and-swap, no pin, no allocation.
-    pub(crate) fn push_dead(&self, index: Index, link: &AtomicU32) {
-        // Relaxed: the head is only linked to.
-        let mut head = self.dead.load(Ordering::Relaxed);
-        loop {
-            // Relaxed: the Release D1 below comes after.
-            link.store(head, Ordering::Relaxed);
-            // Release D1: publishes the link, and the end of the slot's life; pairs with the
-            // Acquire D1 in `take_dead`. No ABA: the stack is only ever taken whole.
-            match self.dead.compare_exchange_weak(
-                head,
-                index.0 + 1,
-                ord!(Release: D1),
-                Ordering::Relaxed,
-            ) {
-                Ok(_) => return,
-                Err(_) if planted("dead slot by a plain store") => {
-                    return self.dead.store(index.0 + 1, Ordering::Relaxed);
-                }
-                Err(actual) => head = actual,
-            }
-        }
-    }
-
-    /// Takes all Dead slots: the first one's index plus one, or 0.
-    pub(crate) fn take_dead(&self) -> u32 {
-        // Relaxed: a hint that saves the read-modify-write.
-        if self.dead.load(Ordering::Relaxed) == 0 {
-            return 0;
-        }
-        // Acquire D1: receives the links and the ends of the lives. The pushes below the top are
-        // read-modify-writes, so the release sequence of each extends to the head.
-        self.dead.swap(0, ord!(Acquire: D1))
-    }
-}
-
 impl Drop for Circulation {
     fn drop(&mut self) {
         for shard in &self.shards {
@@ -385,15 +318,7 @@ impl Drop for Circulation {
             let Some(shard) = NonNull::new(shard.load(Ordering::Relaxed)) else { continue };
             // SAFETY: the circulation is dropped, so nobody refers to it; `boxed` made it
             // (invariant 11).
-            let shard = unsafe { Box::from_raw(shard.as_ptr()) };
-            // Relaxed: as above.
-            let mut at = shard.magazines.load(Ordering::Relaxed);
-            while let Some(magazine) = NonNull::new(at) {
-                // SAFETY: as above (invariant 11).
-                let magazine = unsafe { Box::from_raw(magazine.as_ptr()) };
-                // Relaxed: set before the magazine was published.
-                at = magazine.next.load(Ordering::Relaxed);
-            }
+            drop(unsafe { Box::from_raw(shard.as_ptr()) });
         }
     }
 }

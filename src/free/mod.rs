@@ -24,6 +24,7 @@ mod claim;
 mod magazine;
 mod peak;
 mod pocket;
+mod shard;
 mod tally;
 mod treiber;
 

@@ -13,11 +13,10 @@ use crate::sync::planted;
 /// The grace period begins here, under the caller's pin, and not with each hand-over.
 pub(super) fn flush(entry: &Entry, guard: &Guard) {
     if let Some((circulation, chain)) = entry.outbox.take() {
-        // The low bits suffice to find the shard, and the call has only three words.
-        let home = entry.home as u32;
-        circulation.count_hand_over(chain.batches());
+        entry.follow_core(&circulation);
+        let shard = circulation.count_hand_over(entry.home.get(), chain.batches());
         pause_point!("hand-over counted, not deferred");
-        let ripen = move || circulation.ripen(chain, home as usize);
+        let ripen = move || circulation.ripen(chain, shard);
         if planted("push without a grace period") {
             ripen();
         } else {

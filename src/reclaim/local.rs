@@ -12,8 +12,8 @@ use crossbeam_epoch::LocalHandle;
 
 use super::outbox::Outbox;
 use super::{Domain, Gate};
-use crate::free::Magazine;
-use crate::sync::{Arc, Seat, local, thread_ordinal};
+use crate::free::{Circulation, Magazine};
+use crate::sync::{Arc, Seat, core_ordinal, local};
 
 /// A thread's registration with one store. On cache lines of its own: the thread writes it at every
 /// call.
@@ -23,8 +23,8 @@ pub(super) struct Entry {
     store: u64,
     gate: Arc<Gate>,
     pub(super) participant: LocalHandle,
-    /// The shard that the thread prefers.
-    pub(super) home: usize,
+    /// The shard that the thread prefers: that of the core on which it was seen last.
+    pub(super) home: Cell<usize>,
     /// Sessions of this thread that are open now; they share the magazine.
     pub(super) sessions: Cell<u32>,
     /// The magazine that they have claimed.
@@ -139,12 +139,27 @@ impl List {
 }
 
 impl Entry {
+    /// Finds out on which core the thread is, and has it prefer that core's shard and, from its next
+    /// claim on, one of the magazines there: what lies in them was used on this core last, by
+    /// whichever thread. Not while no other thread uses the store: then all that is warm is where
+    /// this one left it.
+    pub(super) fn follow_core(&self, circulation: &Circulation) {
+        if self.lending.is_alone() {
+            return;
+        }
+        let core = core_ordinal();
+        if core != self.home.get() && circulation.ensure_shard(core).is_ok() {
+            self.home.set(core);
+            self.last_magazine.set(None);
+        }
+    }
+
     fn new(domain: &Domain) -> Entry {
         Entry {
             store: domain.number,
             gate: Arc::clone(&domain.gate),
             participant: domain.collector.register(),
-            home: thread_ordinal(),
+            home: Cell::new(core_ordinal()),
             sessions: Cell::new(0),
             magazine: Cell::new(None),
             last_magazine: Cell::new(None),

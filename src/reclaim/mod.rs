@@ -7,6 +7,7 @@
 //!
 //! The scheme is from K. Fraser, "Practical lock-freedom" (2004), in crossbeam's implementation.
 
+mod aside;
 mod deferral;
 mod gate;
 mod local;
@@ -42,6 +43,11 @@ impl Domain {
             gate: Arc::new(Gate::new()),
             lenders: Roll::new(),
         }
+    }
+
+    /// Threads that are registered.
+    pub(crate) fn threads(&self) -> u64 {
+        self.lenders.seated()
     }
 
     /// Whether some thread lent payloads out under a pin a moment ago: such a pin may stay for

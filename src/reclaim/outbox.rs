@@ -143,7 +143,7 @@ mod tests {
         let mut session = Session::own(&traffic.domain);
         traffic.hand_over(&session, &[1]);
         let circulation = &traffic.circulation;
-        session.step_aside(circulation, || {
+        session.step_aside(circulation, |_home| {
             assert_eq!(circulation.in_limbo(), 1, "a thread counts its own garbage");
             false
         });

@@ -12,15 +12,7 @@ use super::{Domain, Registration};
 use crate::free::{Circulation, Claimed, Magazine, Owned};
 use crate::memory::OutOfMemory;
 use crate::segment::Attic;
-use crate::sync::{Arc, Counter, courtesy, planted, step_aside};
-
-/// How often, at most, a session that made garbage steps aside before it goes on.
-const STEPS_ASIDE: u32 = 64;
-
-/// The same once nothing has ripened while it did so [`OFTEN_IN_VAIN`] times in a row: a reader may
-/// stay for ever.
-const STEPS_IN_VAIN: u32 = 4;
-const OFTEN_IN_VAIN: u32 = 8;
+use crate::sync::{Arc, Counter, courtesy, planted};
 
 /// A pin, or none: an [unpinned](Session::unpinned) session reads no payload. While the pin lasts,
 /// no payload that the thread could see is dropped.
@@ -28,8 +20,8 @@ const OFTEN_IN_VAIN: u32 = 8;
 pub(crate) struct Session {
     /// `None` while the session steps aside, and until an [unpinned](Session::unpinned) one needs a
     /// pin. Declared before `entry`, so that the pin ends before its participant.
-    guard: RefCell<Option<Guard>>,
-    entry: Rc<Entry>,
+    pub(super) guard: RefCell<Option<Guard>>,
+    pub(super) entry: Rc<Entry>,
     /// The magazine that the thread's sessions have claimed, once this one has asked for it: it
     /// stays theirs until the last of them ends. Here as well as in `entry`, for one pointer less
     /// to follow.
@@ -135,7 +127,12 @@ impl Session {
     /// The shard that the thread prefers.
     #[inline]
     pub(crate) fn home(&self) -> usize {
-        self.entry.home
+        self.entry.home.get()
+    }
+
+    /// Has the thread prefer the shard of the core on which it is now.
+    pub(crate) fn follow_core(&self, circulation: &Circulation) {
+        self.entry.follow_core(circulation);
     }
 
     /// Whether nothing on this thread is lent out under the pin, so that a call may move it.
@@ -192,7 +189,7 @@ impl Session {
 
     #[cold]
     fn claim<'c>(&self, circulation: &'c Circulation) -> Result<Claimed<'c>, OutOfMemory> {
-        let claimed = circulation.claim_magazine(self.entry.home)?;
+        let claimed = circulation.claim_magazine(self.home())?;
         let magazine = NonNull::from(&*claimed);
         self.entry.last_magazine.set(Some(magazine));
         self.share(magazine);
@@ -291,50 +288,6 @@ impl Session {
         if self.may_repin() {
             guard.repin();
         }
-    }
-
-    /// Whether the thread owes the others a look, as [`Registration::owes`] tells it.
-    #[inline]
-    pub(crate) fn owes(&self) -> bool {
-        self.entry.owes.get()
-    }
-
-    /// Steps aside, unpinned, while there is too much garbage, so that threads which hold the epoch
-    /// get the processor. Only so often: progress never depends on it. The owner lends nothing out.
-    #[cold]
-    pub(crate) fn step_aside(&mut self, circulation: &Circulation, crowded: impl Fn() -> bool) {
-        self.entry.owes.set(false);
-        if self.entry.sessions.get() > 1 {
-            return;
-        }
-        let participant = &self.entry.participant;
-        let guard = self.guard.get_mut();
-        // First, or what this thread has handed over would not be counted. The pin moves now
-        // anyway.
-        if let Some(pinned) = guard {
-            hand_on(&self.entry, pinned);
-        }
-        let before = circulation.ripened();
-        let steps = match self.entry.in_vain.get() {
-            (count, ripened) if ripened == before && count >= OFTEN_IN_VAIN => STEPS_IN_VAIN,
-            _ => STEPS_ASIDE,
-        };
-        for _ in 0..steps {
-            if !crowded() {
-                return;
-            }
-            if let Some(pinned) = guard.take() {
-                flush(&self.entry, &pinned);
-            }
-            step_aside();
-            *guard = Some(participant.pin());
-        }
-        let ripened = circulation.ripened();
-        let count = match self.entry.in_vain.get() {
-            (count, at) if at == ripened => count.saturating_add(1),
-            _ => 0,
-        };
-        self.entry.in_vain.set((count, ripened));
     }
 
     /// Leaves the processor to threads that hold the epoch, unpinned where that is allowed.

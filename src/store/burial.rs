@@ -155,9 +155,8 @@ impl<T> Core<T> {
     /// Puts a Dead slot on a dead stack.
     #[cold]
     fn put_dead(&self, home: usize, index: Index) {
-        let mut shards = 0..self.circulation.shard_count();
-        match shards.find_map(|step| self.circulation.shard(home + step)) {
-            Some(shard) => shard.push_dead(index, self.table.link(index)),
+        match self.circulation.nearest(home) {
+            Some((_, shard)) => shard.push_dead(index, self.table.link(index)),
             None => unreachable!("a store that has slots has a shard"),
         }
     }
@@ -213,8 +212,10 @@ impl<T> Core<T> {
     /// Takes what lies on the dead stacks into this session's magazine, from where it goes through
     /// limbo a full batch at a time.
     pub(super) fn collect_dead(&self, session: &Session) {
+        // Once: the thread may move to another core, and each shard is to have its turn.
+        let home = session.home();
         for step in 0..self.circulation.shard_count() {
-            let Some(shard) = self.circulation.shard(session.home() + step) else { continue };
+            let Some(shard) = self.circulation.shard(home + step) else { continue };
             let mut link = shard.take_dead();
             pause_point!("dead stack taken, not walked");
             while let Some(index) = link.checked_sub(1).map(Index) {

@@ -73,7 +73,7 @@ impl<T> Drain<'_, T> {
             if self.ended_here() > ended {
                 // A destructor has ended others: they are this call's to bring back.
                 extra_rounds = 0;
-            } else if self.session.in_limbo(circulation) == 0 {
+            } else if self.session.in_limbo(circulation) == 0 && !circulation.has_ripe() {
                 return;
             } else if circulation.ripened() >= goal {
                 extra_rounds += 1;
@@ -158,11 +158,12 @@ impl<T> Drain<'_, T> {
     /// Drains every ripe stack, and what rests; whether the budget allowed all of it.
     fn drain_ripe(&mut self) -> bool {
         let circulation = &self.core.circulation;
-        let shards = circulation.shard_count();
+        // Once: the thread may move to another core, and each shard is to have its turn.
+        let (home, shards) = (self.session.home(), circulation.shard_count());
         for step in 0..=shards {
             // What rests comes last: a batch that goes there meanwhile is met here or there.
             let take = || match step < shards {
-                true => circulation.take_ripe_of(self.session.home() + step),
+                true => circulation.take_ripe_of(home + step),
                 false => circulation.take_resting(),
             };
             while let Some(mut batch) = take() {

@@ -15,16 +15,19 @@ use crate::sync::{PATIENCE, UNBLOCKED};
 /// epochs after it was handed over, and one more lets a neighbour's pin catch up.
 pub(super) const ADVANCES: u32 = 3;
 
-/// So many Dead slots may be in limbo before those that make them step aside; in a store where more
-/// are alive, as many as are alive.
-const CROWDED: u64 = 16_384;
+/// So many Dead slots of a shard may be in limbo before those that make them step aside; in a store
+/// where more are alive, its part of as many as are alive.
+const CROWDED: u64 = 8_192;
 
 /// How many slots beside those of the living each shard in use may have before it takes those of a
-/// neighbour: a quarter of all, but so many at least and at most. The most suffices for a batch in
-/// the magazine, one that fills, and two in limbo. Slots that go from core to core cost several
-/// lines a life; these stay where they are. Models are to see both.
+/// neighbour: a quarter of all, but so many at least and at most, and beside them [`LIMBO_ROOM`].
+/// The most suffices for a batch in the magazine, one that fills, and two in limbo. Slots that go
+/// from core to core cost several lines a life; these stay where they are. Models are to see both.
 const ELBOW_ROOM_LEAST: u64 = if cfg!(all(loom, test)) { 0 } else { 64 };
 const ELBOW_ROOM_MOST: u64 = 4 * BATCH_CAPACITY as u64;
+
+/// So many times as many as it has in limbo: while the epoch is held that is nearly all it has.
+const LIMBO_ROOM: u64 = 2;
 
 /// How many refills in a row make fresh slots before what lies about is gathered.
 const GROWTHS: u64 = 8;
@@ -58,6 +61,7 @@ impl<T> Core<T> {
     /// Fills the magazine, or says why there is nothing to fill it with.
     #[cold]
     pub(super) fn refill(&self, session: &Session, nested: bool) -> Result<(), SpawnFailure> {
+        session.follow_core(&self.circulation);
         // At every refill, not only when nothing else is left: under a pin that lends payloads out
         // they cannot ripen on the spot, and have to be in limbo by then.
         self.collect_dead(session);
@@ -140,17 +144,19 @@ impl<T> Core<T> {
                 return None;
             }
             let fresh =
-                if self.has_elbow_room() { self.grow(session).ok().flatten() } else { None };
+                if self.has_elbow_room(session) { self.grow(session).ok().flatten() } else { None };
             fresh.or_else(|| self.circulation.take_ripe(session.home()))
         })
     }
 
     /// Whether a store without limits has so few slots that a shard had better make some of its own
     /// than take a neighbour's.
-    fn has_elbow_room(&self) -> bool {
+    fn has_elbow_room(&self, session: &Session) -> bool {
         let slots = self.growth.slots();
-        let each = (slots / 4).clamp(ELBOW_ROOM_LEAST, ELBOW_ROOM_MOST);
-        let spare = each * self.circulation.shards_in_use() as u64;
+        let each = (slots / 4).clamp(ELBOW_ROOM_LEAST, ELBOW_ROOM_MOST)
+            + LIMBO_ROOM * self.in_limbo_of(session.home());
+        let shards = self.domain.threads().min(self.circulation.shards_in_use() as u64);
+        let spare = each * shards;
         self.most == usize::MAX && slots + self.new_batch() <= self.counted_alive() as u64 + spare
     }
 
@@ -214,13 +220,19 @@ impl<T> Core<T> {
     #[cold]
     #[inline(never)]
     fn step_aside(&self, session: &mut Session) {
-        session.step_aside(&self.circulation, || self.crowded());
+        session.step_aside(&self.circulation, |home| self.crowded(home));
     }
 
-    fn crowded(&self) -> bool {
-        let waiting = self.circulation.in_limbo() * self.full_batch() as u64;
+    fn crowded(&self, home: usize) -> bool {
+        let waiting = self.in_limbo_of(home);
         // The living are counted last, and seldom: that reads a line of every thread.
-        waiting > CROWDED && waiting > self.counted_alive() as u64
+        let shards = || self.circulation.shards_in_use() as u64;
+        waiting > CROWDED && waiting * shards() > self.counted_alive() as u64
+    }
+
+    /// How many of a shard's slots are in limbo, about.
+    fn in_limbo_of(&self, home: usize) -> u64 {
+        self.circulation.in_limbo_of(home) * self.full_batch() as u64
     }
 
     /// Waits a bounded time for a slot that readers, or calls that are off the processor, still

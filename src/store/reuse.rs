@@ -294,9 +294,9 @@ impl<T> Core<T> {
     fn ripe_now(&self, session: &Session) -> Option<Owned> {
         let shards = 0..self.circulation.shard_count();
         let ripe = || {
-            let mut shards = shards.clone();
+            let (mut shards, home) = (shards.clone(), session.home());
             shards
-                .find_map(|step| self.circulation.take_ripe_of(session.home() + step))
+                .find_map(|step| self.circulation.take_ripe_of(home + step))
                 .or_else(|| self.circulation.take_resting())
         };
         // Under a pin that stays the epoch moves once at most.

@@ -11,6 +11,8 @@
 mod order;
 #[macro_use]
 pub(crate) mod pause;
+#[cfg(not(all(loom, test)))]
+pub(crate) mod cores;
 mod counter;
 #[cfg(all(loom, test))]
 mod model;
@@ -19,6 +21,8 @@ mod real;
 mod roll;
 mod typed;
 
+#[cfg(not(all(loom, test)))]
+pub(crate) use cores::core_ordinal;
 pub(crate) use counter::{Counter, Number};
 #[cfg(all(loom, test))]
 pub(crate) use model::*;

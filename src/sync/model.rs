@@ -33,6 +33,11 @@ pub(crate) fn thread_ordinal() -> usize {
         .unwrap_or(0)
 }
 
+/// Each model thread has a core of its own.
+pub(crate) fn core_ordinal() -> usize {
+    thread_ordinal()
+}
+
 /// A thread-local of a model's thread, made anew in every execution.
 macro_rules! local {
     ($(#[$doc:meta])* static $name:ident: $t:ty = $init:expr;) => {
@@ -53,6 +58,6 @@ pub(crate) fn courtesy(_round: u32) {
 }
 
 /// Lets another model thread run.
-pub(crate) fn step_aside() {
+pub(crate) fn step_aside(_of_this_core: u64) {
     loom::thread::yield_now();
 }

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Thread, park, scope, yield_now};
 
+use crate::cores::stay_on;
 use crate::marks::{Mark, say, speak};
 
 /// How often a thread lets the others run before its turn begins: one of them is on its way to
@@ -57,6 +58,7 @@ impl Turns {
 impl Baton {
     fn take_turns<S>(&self, number: usize, begin: impl Fn(usize) -> S, work: impl Fn(&mut S)) {
         let Turns { threads, warm, measured } = self.turns;
+        stay_on(number);
         self.wait(number);
         let mut state = begin(number);
         self.hand_on(number);

@@ -1,7 +1,8 @@
-//! How many cores the program that is traced believes to have.
+//! How many cores the program that is traced believes to have, and on which of them a thread is.
 //!
-//! The library asks the standard library, and makes as many shards; a pool takes no other number.
-//! To see what it does on a machine that is not there, the answer to that question is ours.
+//! The library asks the standard library, and makes as many shards; a pool takes no other number. A
+//! store asks the system on which core a thread is, and has it use that core's shard. To see what
+//! they do on a machine that is not there, the answers to those questions are ours.
 
 use std::thread::available_parallelism;
 
@@ -21,8 +22,17 @@ pub fn pretend(cores: usize) -> Result<(), String> {
     }
 }
 
+/// Lets the calling thread believe that it is on this core, and stays there.
+pub fn stay_on(core: usize) {
+    #[cfg(target_os = "linux")]
+    answer::stay_on(core);
+    #[cfg(not(target_os = "linux"))]
+    let _ = core;
+}
+
 #[cfg(target_os = "linux")]
 mod answer {
+    use std::cell::Cell;
     use std::ffi::c_int;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -32,6 +42,23 @@ mod answer {
     pub(super) fn set(cores: usize) {
         // Relaxed: asked for by the same thread.
         CORES.store(cores, Ordering::Relaxed);
+    }
+
+    std::thread_local! {
+        /// The core that the thread is to be on; -1, which tells of a failure, if nobody has said.
+        static CORE: Cell<c_int> = const { Cell::new(-1) };
+    }
+
+    pub(super) fn stay_on(core: usize) {
+        CORE.set(c_int::try_from(core).unwrap_or(-1));
+    }
+
+    /// What a store asks: it is linked against this instead of libc's. Where it fails, the store
+    /// tells the threads apart instead.
+    // SAFETY: it has the signature of libc's function, and does what that promises.
+    #[unsafe(no_mangle)]
+    extern "C" fn sched_getcpu() -> c_int {
+        CORE.get()
     }
 
     /// What `std::thread::available_parallelism` asks: it is linked against this instead of libc's.
@@ -70,5 +97,23 @@ mod tests {
         }
         answer::set(0);
         assert!(available_parallelism().is_ok());
+    }
+
+    #[test]
+    fn a_store_believes_it_too() {
+        // Each shard that is used keeps memory of its own.
+        let bytes = |core: fn(usize) -> usize| {
+            let store = hatchery::Store::<u64>::builder().shards(8).build().unwrap();
+            for thread in 0..8 {
+                let store = &store;
+                let run = move || {
+                    stay_on(core(thread));
+                    store.spawn_active(0).unwrap();
+                };
+                std::thread::scope(|scope| drop(scope.spawn(run).join()));
+            }
+            store.stats().bytes
+        };
+        assert!(bytes(|_| 3) < bytes(|thread| thread));
     }
 }
