@@ -29,6 +29,7 @@ mod allocator;
 mod arguments;
 mod candidates;
 mod counts;
+mod distance;
 mod measure;
 mod pools;
 mod report;

@@ -8,7 +8,8 @@ pub mod targets;
 
 use std::fmt::Write as _;
 
-use crate::measure::{Amount, Plan, Rounds, Run, Timing, interleaved};
+use crate::distance::distance;
+use crate::measure::{Amount, Plan, Rounds, Run, Timing, interleaved, median};
 use crate::work::latency::Latencies;
 
 /// Under what a workload is measured.
@@ -79,6 +80,8 @@ pub struct Report {
     shown: usize,
     /// How long threads waited for a core, since the last table.
     waits: Vec<f64>,
+    /// How far the cores were from each other, since the last table.
+    distances: Vec<f64>,
     page: String,
     pub latencies: Vec<Latencies>,
     /// Bytes an entity.
@@ -119,6 +122,7 @@ impl Report {
             cases: Vec::new(),
             shown: 0,
             waits: Vec::new(),
+            distances: Vec::new(),
             page: String::new(),
             latencies: Vec::new(),
             bytes: Vec::new(),
@@ -163,7 +167,9 @@ impl Report {
             return;
         }
         let (names, runs): (Vec<_>, Vec<_>) = runs.into_iter().unzip();
+        self.note_distance(setting.threads);
         let rounds = interleaved(&self.plan, amount, &runs);
+        self.note_distance(setting.threads);
         self.waits.extend(rounds.waits());
         self.cases.push(Case { work, setting, names, rounds });
     }
@@ -171,6 +177,13 @@ impl Report {
     /// Takes note of a measurement that is not in a case.
     pub fn note_wait(&mut self, timing: Timing) {
         self.waits.extend(timing.waited);
+    }
+
+    /// Takes note of how far the cores are from each other, where several threads meet.
+    pub fn note_distance(&mut self, threads: usize) {
+        if threads > 1 {
+            self.distances.extend(distance());
+        }
     }
 
     fn case(&self, work: &str, name: &str, threads: usize, bytes: usize) -> Option<&Case> {
@@ -214,6 +227,16 @@ impl Report {
     /// Ends a table: says what to think of it.
     pub fn end(&mut self) {
         self.shown = self.cases.len();
+        let distances = std::mem::take(&mut self.distances);
+        if !distances.is_empty() {
+            let most = distances.iter().copied().fold(0.0, f64::max);
+            let least = distances.iter().copied().fold(f64::INFINITY, f64::min);
+            let middle = median(distances);
+            self.say(&format!(
+                "\nA line took {least:.0} to {most:.0} ns from one core to another, {middle:.0} in \
+                 the median."
+            ));
+        }
         let waits = std::mem::take(&mut self.waits);
         if waits.is_empty() {
             return self.say("");

@@ -47,6 +47,7 @@ pub fn run(report: &mut Report) {
     for round in 0..report.plan.rounds {
         for turn in 0..counts.len() {
             let at = (round + turn) % counts.len();
+            report.note_distance(counts[at]);
             let (timing, slots) = crowd(counts[at], lives / counts[at]);
             let seconds = timing.wall.max(Duration::from_nanos(1)).as_secs_f64();
             found[at].push((lives as f64 / seconds / 1e6, slots as f64));
