@@ -12,7 +12,7 @@ use crate::slot::Slot;
 const PREFETCHED: Range<usize> = 33..1024;
 
 /// A scan prefetches scattered slots until it has so many ahead of it, or so many windows of them.
-const SLOTS_AHEAD: usize = 16;
+const SLOTS_AHEAD: usize = 32;
 const WINDOWS_AHEAD: usize = 8;
 
 /// Prefetches the slot `bytes` after this one.
@@ -48,10 +48,8 @@ impl<'c, T> Ahead<'c, T> {
     /// Prefetches the slots of a window.
     #[inline(always)]
     pub(super) fn push(&mut self, window: Window<'c, T>) {
-        for slot in window.slots() {
-            prefetch_slot(slot, 0);
-            self.slots += 1;
-        }
+        window.slots().for_each(|slot| prefetch_slot(slot, 0));
+        self.slots += window.count();
         self.ring[(self.first + self.windows) % WINDOWS_AHEAD] = window;
         self.windows += 1;
     }
@@ -62,7 +60,7 @@ impl<'c, T> Ahead<'c, T> {
         self.windows = self.windows.checked_sub(1)?;
         let window = mem::take(&mut self.ring[self.first]);
         self.first = (self.first + 1) % WINDOWS_AHEAD;
-        self.slots -= window.len();
+        self.slots -= window.count();
         Some(window)
     }
 }

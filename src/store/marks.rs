@@ -85,25 +85,6 @@ impl<T> Core<T> {
     }
 }
 
-/// Which slots of at most one window are marked: a bit for each.
-#[inline(never)]
-pub(super) fn marked(marks: &[AtomicU8]) -> u64 {
-    debug_assert!(marks.len() <= WINDOW);
-    match <&[AtomicU8; WINDOW]>::try_from(marks) {
-        // A whole window is put together without a loop.
-        Ok(all) => bits(all),
-        Err(_) => bits(marks),
-    }
-}
-
-#[inline(always)]
-fn bits(marks: &[AtomicU8]) -> u64 {
-    // Relaxed: the mark of an entity that was shown before the scan began has come with it, by
-    // whatever told the caller; those that come and go meanwhile may be left out.
-    let bit = |(at, mark): (usize, &AtomicU8)| u64::from(mark.load(Ordering::Relaxed)) << at;
-    marks.iter().enumerate().map(bit).fold(0, |bits, bit| bits | bit)
-}
-
 /// How many slots, from the first one on and for at most so many windows, are marked so densely
 /// that finding out which takes longer than looking at all of them, judged by a sample of the
 /// marks.
@@ -117,6 +98,7 @@ pub(super) fn dense(marks: &[AtomicU8], windows: usize) -> usize {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use super::super::mask::marked;
     use super::{ALIVE_FOR_A_FREE_ONE, FEW_FREE};
     use crate::Store;
     use crate::free::BATCH_CAPACITY;
@@ -127,7 +109,7 @@ mod tests {
         while at < core.made() {
             match core.table.marked_run(at, core.made()) {
                 Ok(run) => {
-                    let set = run.marks.chunks(super::WINDOW).map(super::marked);
+                    let set = run.marks.chunks(super::WINDOW).map(marked);
                     count += set.map(u64::count_ones).sum::<u32>();
                     at += run.marks.len() as u64;
                 }

@@ -16,6 +16,7 @@ mod hold;
 mod iter;
 mod lifecycle;
 mod marks;
+mod mask;
 mod nursery;
 mod pending;
 mod permits;

@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::{iter, mem};
 
 use super::core::Core;
-use super::marks::{WINDOW, dense, marked};
+use super::marks::{WINDOW, dense};
+use super::mask::marked;
 use crate::segment::{Near, Run};
 use crate::slot::Slot;
 
@@ -36,11 +37,13 @@ pub(super) struct Window<'c, T> {
     row: Row<'c, T>,
     /// Which slots are marked and were not taken, a bit for each.
     marked: u64,
+    /// How many there were before any was taken.
+    count: u32,
 }
 
 impl<T> Default for Window<'_, T> {
     fn default() -> Self {
-        Window { row: Row::default(), marked: 0 }
+        Window { row: Row::default(), marked: 0, count: 0 }
     }
 }
 
@@ -49,9 +52,9 @@ impl<'c, T> Window<'c, T> {
         self.row.place
     }
 
-    /// How many slots can be taken.
-    pub(super) fn len(&self) -> usize {
-        self.marked.count_ones() as usize
+    /// How many slots there were to be taken.
+    pub(super) fn count(&self) -> usize {
+        self.count as usize
     }
 
     /// The slots that can be taken.
@@ -136,9 +139,10 @@ impl<'c, T> Windows<'c, T> {
         let length = if row > 0 { row } else { self.rest.slots.len().min(WINDOW) };
         let (Run { slots, marks }, rest) = self.rest.split_at(length);
         let marked = if row > 0 { u64::MAX } else { marked(marks) };
-        self.is_row = marked.count_ones() >= MANY;
+        let count = marked.count_ones();
+        self.is_row = count >= MANY;
         let row = Row { slots, index: self.at as u32, place: Near::of(self.at) };
-        self.found = Window { row, marked };
+        self.found = Window { row, marked, count };
         self.rest = rest;
         self.at += length as u64;
     }
