@@ -60,15 +60,9 @@ pub(crate) fn prefetch<V>(address: *const V) {
 /// Where the system can be told that the contents of pages are not needed.
 #[cfg(all(target_os = "linux", not(miri)))]
 mod pages {
-    use std::ffi::{c_int, c_void};
     use std::ptr::NonNull;
 
-    // SAFETY: the signature that POSIX and the system's headers give it (invariant 11).
-    unsafe extern "C" {
-        fn madvise(from: *mut c_void, length: usize, advice: c_int) -> c_int;
-    }
-
-    const MADV_DONTNEED: c_int = 4;
+    use libc::{MADV_DONTNEED, madvise};
 
     /// What pages may measure, at most; where they are larger the system refuses, and that is all.
     const PAGE: usize = 1 << 14;

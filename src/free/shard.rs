@@ -17,9 +17,11 @@ use crate::sync::{AtomicPtr, AtomicU32, Counter, Ordering, planted};
 #[derive(Debug)]
 pub(crate) struct Shard {
     ripe: CachePadded<Ripe>,
-    handed_over: CachePadded<Counter>,
     /// Dead slots from threads without a magazine, linked through the slots: an index plus one.
     dead: CachePadded<AtomicU32>,
+    /// Batches that were ever sent into limbo from here. Not in a line of its own: what is beside it
+    /// is seldom asked for by other cores, and seldom written.
+    handed_over: Counter,
     magazines: AtomicPtr<Magazine>,
     /// Events on threads without a magazine.
     pub(crate) tally: Tally,
@@ -37,8 +39,8 @@ impl Shard {
     pub(super) fn new() -> Shard {
         Shard {
             ripe: CachePadded::new(Ripe { stack: TaggedStack::new(), pushed: Counter::new(0) }),
-            handed_over: CachePadded::new(Counter::new(0)),
             dead: CachePadded::new(AtomicU32::new(0)),
+            handed_over: Counter::new(0),
             magazines: AtomicPtr::new(ptr::null_mut()),
             tally: Tally::new(),
         }

@@ -13,7 +13,7 @@ pub enum Owner {
     Boxes,
     /// Shards: ripe stack, dead stack, tally.
     Shards,
-    /// The circulation: counts of batches, depot, empty boxes.
+    /// The circulation: depot, empty boxes, references to it.
     Circulation,
     /// crossbeam's collector: queue and epoch.
     Collector,
@@ -51,7 +51,7 @@ impl Owner {
         match (size, align) {
             (256, 128) => Owner::Magazines,
             (512, 128) => Owner::Shards,
-            (1024, 128) => Owner::Circulation,
+            (768, 128) => Owner::Circulation,
             (640, 128) => Owner::Collector,
             (2304, 128) => Owner::Participants,
             (2072, 8) => Owner::Bags,
@@ -71,7 +71,7 @@ impl Owner {
             Owner::Magazines => "magazines, their tallies",
             Owner::Boxes => "boxes of indices",
             Owner::Shards => "shards, their stacks",
-            Owner::Circulation => "counts of batches, empty boxes",
+            Owner::Circulation => "the circulation: references, empty boxes",
             Owner::Collector => "crossbeam's queue and epoch",
             Owner::Participants => "crossbeam's participants",
             Owner::Bags => "crossbeam's nodes, a bag each",
