@@ -86,6 +86,9 @@ impl<T: Send + Sync + 'static> StoreBuilder<T> {
 
     /// Sets over how many shards the traffic of free slots is spread, 1 to 256, rounded up to a
     /// power of two; by default the number of cores, and no more than 64.
+    ///
+    /// A thread uses the shard of the core on which it is, where the system tells (Linux), and
+    /// elsewhere one that it keeps.
     pub fn shards(self, shards: usize) -> Self {
         StoreBuilder { shards: Some(shards), ..self }
     }

@@ -26,7 +26,13 @@ fn one_by_one(marks: &[AtomicU8]) -> u64 {
 /// In assembly, because there is no other way to say it: several atomics cannot be loaded at once,
 /// and what is loaded otherwise must not be written meanwhile. The processor loads at least each
 /// byte as a whole, which is what [`one_by_one`] asks for, in no order.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2", not(miri), not(all(loom, test))))]
+#[cfg(all(
+    target_arch = "x86_64",
+    target_pointer_width = "64",
+    target_feature = "sse2",
+    not(miri),
+    not(all(loom, test))
+))]
 #[inline(always)]
 fn whole(marks: &[AtomicU8; WINDOW]) -> u64 {
     let (a, b, c, d): (u32, u32, u32, u32);
@@ -59,7 +65,13 @@ fn whole(marks: &[AtomicU8; WINDOW]) -> u64 {
     u64::from(a) | u64::from(b) << 16 | u64::from(c) << 32 | u64::from(d) << 48
 }
 
-#[cfg(not(all(target_arch = "x86_64", target_feature = "sse2", not(miri), not(all(loom, test)))))]
+#[cfg(not(all(
+    target_arch = "x86_64",
+    target_pointer_width = "64",
+    target_feature = "sse2",
+    not(miri),
+    not(all(loom, test))
+)))]
 #[inline(always)]
 fn whole(marks: &[AtomicU8; WINDOW]) -> u64 {
     one_by_one(marks)
