@@ -355,6 +355,9 @@ impl<T: Send + Sync + 'static> Store<T> {
     /// it does nothing and returns 0. Free slots that it cannot give back are available again when
     /// it returns; meanwhile, a spawn into a full store with limits may be refused.
     ///
+    /// It is for quiet moments, not for every frame: spawns of other threads meanwhile make new slots,
+    /// whose generations are kept as well, so each call beside busy threads may cost some kilobytes.
+    ///
     /// # Complexity
     /// That of [`reclaim`](Store::reclaim), and one pass over the slots of each segment up to the
     /// first that is in use.
