@@ -17,7 +17,7 @@ pub(super) const ADVANCES: u32 = 3;
 
 /// So many Dead slots of a shard may be in limbo before those that make them step aside; in a store
 /// where more are alive, its part of as many as are alive.
-const CROWDED: u64 = 8_192;
+const CROWDED: u64 = 16_384;
 
 /// How many slots beside those of the living each shard in use may have before it takes those of a
 /// neighbour: a quarter of all, but so many at least and at most, and beside them [`LIMBO_ROOM`].
