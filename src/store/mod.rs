@@ -351,12 +351,9 @@ impl<T: Send + Sync + 'static> Store<T> {
     /// byte a slot where they differ a little, and at none where they are equal. When the store
     /// grows again, it first restores what was given back, low slots before high ones.
     ///
-    /// One call works at a time: concurrently with another one, and inside a payload's destructor,
-    /// it does nothing and returns 0. Free slots that it cannot give back are available again when
-    /// it returns; meanwhile, a spawn into a full store with limits may be refused.
-    ///
-    /// It is for quiet moments, not for every frame: spawns of other threads meanwhile make new slots,
-    /// whose generations are kept as well, so each call beside busy threads may cost some kilobytes.
+    /// One call works at a time: beside another one, and inside a payload's destructor, it does
+    /// nothing and returns 0. While it works, a spawn into a full store with limits may be refused,
+    /// and others make new slots, whose generations are kept too: it is not for every frame.
     ///
     /// # Complexity
     /// That of [`reclaim`](Store::reclaim), and one pass over the slots of each segment up to the
