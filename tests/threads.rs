@@ -101,19 +101,19 @@ fn five_thousand_threads_one_after_another_leave_nothing_behind() {
     let threads = if cfg!(target_pointer_width = "64") { 5000 } else { 200 };
     let census = Census::new();
     let store = Store::builder().shards(2).build().unwrap();
-    let mut early = 0;
+    let mut early = (0, 0);
     for number in 0..threads {
         let (own, maker) = (store.clone(), census.maker());
         std::thread::spawn(move || one_short_life(&own, &maker, number)).join().unwrap();
         if number == threads / 5 {
-            early = live_bytes();
+            early = (store.slots(), live_bytes());
         }
     }
     assert_eq!(store.stats().reaped, threads);
-    // A batch for each shard.
     assert!(store.slots() <= 2 * 64, "{} slots", store.slots());
+    assert_eq!(store.slots(), early.0, "slots grew with the threads that came and went");
     // What crossbeam keeps for a thread is over 2 KB; 4000 of those would be 8 MB.
-    let grown = live_bytes() - early;
+    let grown = live_bytes() - early.1;
     assert!(grown < 256 << 10, "{grown} bytes more after {threads} threads");
     assert_nothing_is_stranded(&store, &census);
 }
